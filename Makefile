@@ -1,0 +1,72 @@
+# One verb each; every verb makes .venv itself when it is missing. CI calls `make check` and `make test`.
+
+.PHONY: setup demo test check stress bench bench-quick docs clean
+.DELETE_ON_ERROR:
+MAKEFLAGS += --no-print-directory
+
+# Any Python from 3.11 on that can make virtual environments: make PYTHON=/path/to/python3
+PYTHON ?= $(shell for candidate in python3.13 python3.12 python3.11 python3 python; do \
+	if $$candidate -c 'import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 11))' >/dev/null 2>&1; then \
+	echo $$candidate; break; fi; done)
+
+VENV := .venv
+READY := $(VENV)/.ready
+BIN := $(VENV)/bin
+# The wheel is unpacked here and comes first on the path, so that tests cannot meet the checkout.
+SITE := build/wheel/site-packages
+SOURCES := pyproject.toml README.md LICENSE $(shell find kindex -type f -not -path '*/__pycache__/*')
+TYPED := kindex $(wildcard typing_tests)
+# -P: the current folder is not on the path.
+PYTEST := KINDEX_VALIDATE=1 $(BIN)/python -P -m pytest
+# More for pytest: make test ARGS="-k labels --cov"
+ARGS ?=
+
+setup: $(READY)
+
+$(READY): pyproject.toml
+	@test -n "$(PYTHON)" || { echo "no Python >= 3.11 with venv found; say: make PYTHON=/path/to/python3" >&2; exit 1; }
+	@$(PYTHON) -c 'import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 11))' || \
+		{ echo "$(PYTHON) is no Python >= 3.11 with venv" >&2; exit 1; }
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
+	@touch $@
+
+demo: $(READY)
+	$(BIN)/kindex demo
+
+$(SITE)/.ready: $(SOURCES) | $(READY)
+	@rm -rf dist build/wheel && mkdir -p build
+	$(BIN)/python -P -m build --no-isolation --outdir dist >build/wheel.log 2>&1 || { cat build/wheel.log >&2; exit 1; }
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --target $(SITE) dist/*.whl
+	@touch $@
+
+test: $(READY) $(SITE)/.ready
+	PYTHONPATH=$(CURDIR)/$(SITE) KINDEX_TEST_WHEEL=1 $(PYTEST) -p no:benchmark $(ARGS)
+
+check: $(READY)
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy $(TYPED)
+	$(BIN)/pyright $(TYPED)
+	$(BIN)/lint-imports
+	$(BIN)/codespell
+
+# What is too long or too random for every run: real threads, thousands of examples.
+stress: $(READY)
+	HYPOTHESIS_PROFILE=stress $(PYTEST) -p no:benchmark $(wildcard tests/model tests/differential tests/races) $(ARGS)
+
+bench: $(READY)
+	$(BIN)/python -P -m pytest benchmarks --benchmark-only -o python_files='bench_*.py' $(ARGS)
+
+# Each benchmark once, for its correctness rather than its figures.
+bench-quick: $(READY)
+	$(BIN)/python -P -m pytest benchmarks --benchmark-disable -o python_files='bench_*.py' $(ARGS)
+
+# The documents are Markdown; what they show is run.
+docs: $(READY)
+	$(PYTEST) -p no:benchmark tests/api/test_examples.py $(ARGS)
+	@echo "every example runs; read README.md and $(CURDIR)/docs/"
+
+clean:
+	rm -rf build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache .coverage .benchmarks $(READY)
+	find kindex tests benchmarks -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -1,0 +1,214 @@
+"""Every exception that kindex raises.
+
+::
+
+    KindexError
+    ├── InvalidObjectError(ValueError)       an object that cannot be stored: no name, None, ...
+    ├── InvalidKeyError(ValueError)          text that is not a key
+    ├── PathSyntaxError(ValueError)          text that is not a JSON path
+    ├── SelectorError(ValueError)
+    │   ├── SelectorSyntaxError              selector text; knows the position
+    │   └── SelectorObjectError              a LabelSelector object; knows the member
+    ├── IndexerError(ValueError)             an indexer that is declared wrongly
+    ├── IndexFunctionError(ValueError)       an index function failed on an object
+    │   └── IndexValueError(TypeError)       ... or gave something that cannot be an index value
+    ├── UnknownIndexError(LookupError)       a term, but the store has no such index
+    ├── IndexConflictError(ValueError)       two different indexers under one name
+    ├── QueryError(ValueError)               arguments that make no query
+    ├── ScopeError(ValueError)               a namespace too many or too few
+    ├── ObjectNotFound(LookupError)          ``require`` found nothing
+    ├── ScanRefusedError(RuntimeError)       a scan where the store says ``scan="error"``
+    ├── InCommitError(RuntimeError)          a finalizer or signal handler came in the middle of a commit
+    └── TransactionError(RuntimeError)       a transaction used in a way it cannot be
+
+Each class is also the builtin that a caller would catch, and carries the facts
+of its sentence as attributes.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+
+class KindexError(Exception):
+    """The root: whatever kindex raises on purpose is one of these.
+
+    >>> from kindex import LabelSelector
+    >>> try:
+    ...     LabelSelector.parse("app in web")
+    ... except KindexError as error:
+    ...     type(error).__name__
+    'SelectorSyntaxError'
+    """
+
+
+class InvalidObjectError(KindexError, ValueError):
+    """An object that cannot be stored: it is None, or it has no name."""
+
+
+class InvalidKeyError(KindexError, ValueError):
+    """Text or parts that make no ``ObjectKey``.
+
+    >>> from kindex import ObjectKey
+    >>> ObjectKey.parse("a/b/c")
+    Traceback (most recent call last):
+    ...
+    kindex.errors.InvalidKeyError: 'a/b/c' is not a key: more than one slash; a key is 'namespace/name' or 'name'
+    """
+
+    def __init__(self, text: str, reason: str) -> None:
+        """Say why *text* is not a key."""
+        self.text = text
+        self.reason = reason
+        super().__init__(f"{text!r} is not a key: {reason}; a key is 'namespace/name' or 'name'")
+
+
+class _PositionedError(KindexError, ValueError):
+    """A text that breaks its grammar at one place."""
+
+    what = "text"
+
+    def __init__(self, text: str, position: int, reason: str) -> None:
+        """Say what is wrong with *text* at *position* (in characters, from 0)."""
+        self.text = text
+        self.position = position
+        self.reason = reason
+        super().__init__(f"{self.what} {_shortened(text)!r}: {reason} at position {position}")
+
+    def caret(self) -> str:
+        """Show the text with a caret under the place; two lines, cut to 78 columns around it."""
+        start = max(0, self.position - 60)
+        shown = self.text[start : start + 78]
+        # One column for each character, so that the caret stands where it should.
+        shown = "".join(char if char.isprintable() else "\N{REPLACEMENT CHARACTER}" for char in shown)
+        return f"{shown}\n{' ' * (self.position - start)}^"
+
+
+class PathSyntaxError(_PositionedError):
+    """Text that is not a JSON path; ``text``, ``position`` and ``reason`` say where and why."""
+
+    what = "path"
+
+
+class SelectorError(KindexError, ValueError):
+    """A selector that cannot be understood; the two kinds below say where."""
+
+
+class SelectorSyntaxError(_PositionedError, SelectorError):
+    """Selector text that apimachinery would refuse; ``text``, ``position`` and ``reason`` say where and why.
+
+    >>> from kindex import LabelSelector
+    >>> try:
+    ...     LabelSelector.parse("app in web")
+    ... except SelectorSyntaxError as error:
+    ...     print(error.caret())
+    app in web
+           ^
+    """
+
+    what = "selector"
+
+
+class SelectorObjectError(SelectorError):
+    """A LabelSelector object that the API would refuse; ``member`` names the part, such as ``matchExpressions[0]``."""
+
+    def __init__(self, member: str, reason: str) -> None:
+        """Say what is wrong with *member* of a selector object."""
+        self.member = member
+        self.reason = reason
+        super().__init__(f"selector object, {member}: {reason}" if member else f"selector object: {reason}")
+
+
+class IndexerError(KindexError, ValueError):
+    """An indexer that is declared wrongly: no keys, an empty name, a budget that is missing."""
+
+
+class IndexFunctionError(KindexError, ValueError):
+    """An index function raised; the write that called it changed nothing."""
+
+    def __init__(self, index: str, key: object, reason: str) -> None:
+        """Name the *index*, the *key* of the object and the cause."""
+        self.index = index
+        self.key = key
+        self.reason = reason
+        super().__init__(
+            f"index {index!r} failed on {key}: {reason}; nothing was changed"
+            ' (on_error="skip" files such objects under no value)'
+        )
+
+
+class IndexValueError(IndexFunctionError, TypeError):
+    """An index function gave a value that cannot be one: not a str, int, bool or tuple of them."""
+
+
+class UnknownIndexError(KindexError, LookupError):
+    """A query names an index that the store does not have."""
+
+    def __init__(self, index: str, names: Iterable[str]) -> None:
+        """Say which *index* was asked for and which *names* there are."""
+        self.index = index
+        self.names = tuple(sorted(names))
+        there = ", ".join(self.names) or "none"
+        super().__init__(f"no index {index!r} here (this store has: {there}); pass it to Store(indexers=...)")
+
+
+class IndexConflictError(KindexError, ValueError):
+    """Two different indexers claim one name; nothing was added."""
+
+    def __init__(self, name: str, present: object, added: object) -> None:
+        """Name both: the indexer that is *present* and the one that was to be *added*."""
+        self.name = name
+        self.present = present
+        self.added = added
+        super().__init__(
+            f"two different indexers are called {name!r}: {present!r} is there,"
+            f" {added!r} was to be added; give one of them another name"
+        )
+
+
+class QueryError(KindexError, ValueError):
+    """Arguments that make no query: an empty namespace, a negative limit, a term that is not one."""
+
+
+class ScopeError(KindexError, ValueError):
+    """A namespace too many or too few for what the store keeps."""
+
+
+class ObjectNotFound(KindexError, LookupError):  # noqa: N818 - says what it is; the design names it
+    """``require`` was asked for an object that is not there."""
+
+    def __init__(self, key: object, store: str) -> None:
+        """Name the *key* and the *store*."""
+        self.key = key
+        self.store = store
+        super().__init__(f"no object {key} in store {store!r}")
+
+
+class ScanRefusedError(KindexError, RuntimeError):
+    """A query scanned, and the store or the call said ``scan="error"``."""
+
+    def __init__(self, store: str, selectors: str, scanned: int, returned: int) -> None:
+        """Say which *selectors* no index answered, and what answering without one took."""
+        self.store = store
+        self.selectors = selectors
+        self.scanned = scanned
+        self.returned = returned
+        super().__init__(
+            f"store {store!r} looked at {scanned} objects to find {returned}, since no index answers"
+            f" {selectors}; add an indexer for it, or allow the scan with scan='allow'"
+        )
+
+
+class InCommitError(KindexError, RuntimeError):
+    """Code that Python ran inside a store's lock (a finalizer, a signal handler) asked for what cannot be had there."""
+
+
+class TransactionError(KindexError, RuntimeError):
+    """A transaction used outside its block, a second time, or for what it cannot do."""
+
+
+def _shortened(text: str, limit: int = 200) -> str:
+    return text if len(text) <= limit else text[:limit] + "..."
