@@ -1,0 +1,133 @@
+"""Core: the state of a store, the one lock, and what may happen inside it.
+
+The lock is a leaf and is held for set algebra, for copying references and for commits; user code never runs under it.
+Python itself may run code anywhere, though: the collector calls finalizers, and a signal handler comes between any two
+instructions of the main thread. Hence the rules:
+
+* The lock is re-entrant, so such code does not hang.
+* Inside the lock nobody may write, and nobody may read while a commit is being applied: ``InCommitError``. A read
+  inside a read is fine.
+* A commit is a list of entries that say what shall be. It is kept in ``pending`` until the last one is applied. If
+  KeyboardInterrupt or MemoryError cut it short, whoever next enters the lock applies it again from the start.
+* Replaced objects stay referenced (by the deltas) until the lock is free: their ``__del__`` is user code.
+"""
+
+from __future__ import annotations
+
+import threading
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
+
+from kindex.errors import InCommitError
+from kindex.generation import Generation
+from kindex.schema import Schema
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+
+    from kindex.generation import Entry
+    from kindex.indexers.base import AnyIndexer
+    from kindex.keys import ObjectKey
+
+T = TypeVar("T")
+
+
+class Commit(NamedTuple):
+    """What is to be done in one step, on the generation that it was prepared for."""
+
+    generation: Generation[Any]  # Any: a generic NamedTuple costs more to make
+    entries: Sequence[Entry]
+    revision: int
+    resource_versions: Mapping[str | None, str] | None
+
+    def apply(self) -> None:
+        """Do it; may be done again."""
+        self.generation.apply(self.entries)
+        if self.resource_versions is not None:
+            self.generation.resource_versions.update(self.resource_versions)
+        self.generation.revision = self.revision
+
+
+class Core(Generic[T]):
+    """What a store, its views and its transactions share.
+
+    Invariants, true whenever the lock is free and no exception cut a commit short:
+
+    * ``pending`` is None;
+    * the generation's own invariants hold;
+    * ``generation.revision`` has grown by one per commit, and by nothing else.
+
+    Attributes:
+        lock: guards all else.
+        generation: the present state; read it under the lock, and leave it before the lock is free.
+        pending: the commit that is being applied.
+        journals: each collects the slots that commits touch, for whoever is building beside.
+        scans: how many queries scanned.
+    """
+
+    __slots__ = ("__weakref__", "generation", "journals", "key_of", "lock", "name", "pending", "scan", "scans", "scope")
+
+    def __init__(
+        self,
+        *,
+        name: str,
+        indexers: Iterable[AnyIndexer[T]],
+        key_of: Callable[[T], ObjectKey],
+        scope: str | None,
+        scan: str,
+    ) -> None:
+        self.name = name
+        self.key_of = key_of
+        self.scope = scope
+        self.scan = scan
+        self.lock = threading.RLock()
+        self.generation: Generation[T] = Generation.build(Schema(indexers), (), (), ())
+        self.pending: Commit | None = None
+        self.journals: list[set[int]] = []
+        self.scans = 0
+
+    def check_may_read(self) -> None:
+        """Refuse to read inside a commit of this very thread.
+
+        Raises:
+            InCommitError: this thread is applying a commit: a finalizer or a signal handler is asking.
+        """
+        # ``_is_owned`` is what threading.Condition uses; asked only when a commit is under way or was cut short.
+        if self.pending is not None and self.lock._is_owned():  # type: ignore[attr-defined]  # noqa: SLF001
+            raise InCommitError(
+                f"store {self.name!r} is in the middle of a commit of this thread; code that Python runs at any time"
+                " (finalizers, signal handlers) cannot read it there: note what to do, and do it later"
+            )
+
+    def check_may_write(self) -> None:
+        """Refuse to write inside the lock.
+
+        Raises:
+            InCommitError: this thread is inside the lock: a finalizer or a signal handler is asking.
+        """
+        if self.lock._is_owned():  # type: ignore[attr-defined]  # noqa: SLF001 - as above
+            raise InCommitError(
+                f"store {self.name!r} is being read or written by this thread; code that Python runs at any time"
+                " (finalizers, signal handlers) cannot write to it there: note what to do, and do it later"
+            )
+
+    def settle(self) -> None:
+        """Finish a commit that an exception cut short. The caller holds the lock."""
+        if self.pending is not None:
+            self.pending.apply()
+            self.pending = None
+
+    def commit(self, entries: Sequence[Entry], resource_versions: Mapping[str | None, str] | None = None) -> None:
+        """Apply *entries* as one revision. The caller holds the lock and has settled."""
+        generation = self.generation
+        for journal in self.journals:
+            journal.update([entry.slot for entry in entries])
+        commit = Commit(generation, entries, generation.revision + 1, resource_versions)
+        self.pending = commit
+        commit.apply()
+        self.pending = None
+
+    def _check(self) -> None:
+        """Assert the invariants."""
+        with self.lock:
+            self.settle()
+            self.generation._check()  # noqa: SLF001 - its own checker

@@ -1,0 +1,451 @@
+"""Indexes: the forward side that queries read, the reverse side that updates compare.
+
+Forward, every index maps an index value's key to its posting. Reverse, it remembers where each slot was filed, so that
+removal never asks an object again: a reader who edits a stored object cannot corrupt an index.
+
+Two layouts of one interface:
+
+* ``MapIndex`` keeps each slot's filing as it is, 8 bytes a slot; an object may have several values.
+* ``ColumnIndex``, for label keys, numbers the values and keeps one column of value ids: 1 byte a slot up to 255 values,
+  2 bytes up to 65,535. Beyond that a map is smaller, and ``fitting`` makes one.
+
+``file`` says what shall be: doing it again after an interruption (KeyboardInterrupt, MemoryError) completes it. Hence
+its order: the new posting first, the old one next, the reverse side last.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections import defaultdict
+from itertools import takewhile
+from typing import TYPE_CHECKING, Any, TypeAlias, cast
+
+from pyroaring import BitMap
+from sortedcontainers import SortedKeyList
+
+from kindex.postings import Posting, adding, from_slots, removing, slots_in
+from kindex.values import SKIPPED, Several, keys_in, ordering
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+
+    from kindex.values import Filing, ValueKey
+
+_WIDEST = 0xFFFF
+"""The largest value id that a column holds; from there on a map takes less memory."""
+
+_SPARSE = 4
+"""A table is rebuilt when it has room for more than this many times what it holds."""
+
+_SMALL = 64
+"""Tables of up to this many values are never rebuilt."""
+
+
+class MapIndex:
+    """An index that keeps each slot's filing as it is.
+
+    Invariants: slot s is in the posting of k exactly when k is among the keys of ``filed[s]``; ``present`` holds
+    the slots with a filing; no posting is empty.
+    """
+
+    __slots__ = ("_peak", "filed", "forward", "present")
+
+    def __init__(self) -> None:
+        self.forward: dict[ValueKey, Posting] = {}
+        self.filed: list[Filing] = []
+        self.present = BitMap()
+        self._peak = _SMALL
+
+    @classmethod
+    def build(cls, filings: Sequence[Filing], slots: Sequence[int]) -> MapIndex:
+        """Index ``filings[i]`` for each of *slots*, which are 0, 1, 2 ...; O(values)."""
+        index = cls()
+        groups: defaultdict[ValueKey, list[int]] = defaultdict(list)
+        present: list[int] = []
+        for slot, filing in zip(slots, filings, strict=True):
+            if type(filing) is Several:
+                for key in filing:
+                    groups[key].append(slot)
+            elif filing is not None:
+                groups[filing].append(slot)
+            if filing is not None and filing is not SKIPPED:
+                present.append(slot)
+        index.filed = list(filings)
+        index.present = BitMap(present)
+        index.forward = {key: cast("Posting", from_slots(group)) for key, group in groups.items()}
+        index._peak = max(_SMALL, len(index.forward))
+        return index
+
+    def __len__(self) -> int:
+        """Count the distinct values."""
+        return len(self.forward)
+
+    def keys(self) -> Iterable[ValueKey]:
+        """Iterate over the keys of all values, in no order."""
+        return self.forward
+
+    def posting(self, key: ValueKey) -> Posting | None:
+        """Give the slots filed under *key*."""
+        return self.forward.get(key)
+
+    def filing(self, slot: int) -> Filing:
+        """Tell where *slot* is filed."""
+        return self.filed[slot]
+
+    def holds(self, slot: int, filing: Filing) -> bool:
+        """Tell whether *slot* is filed just so."""
+        return self.filed[slot] == filing
+
+    def reader(self) -> Callable[[int], Filing]:
+        """Give ``filing`` as it is now, to be used without the lock. A copy of the reverse side: O(slots), in C."""
+        return self.filed.copy().__getitem__
+
+    def reserve(self, capacity: int) -> None:
+        """Make room for slots below *capacity*."""
+        missing = capacity - len(self.filed)
+        if missing > 0:
+            self.filed.extend([None] * missing)
+
+    def file(self, slot: int, filing: Filing) -> None:
+        """Move *slot* from where it is filed to *filing*. O(values of both)."""
+        old, new = keys_in(self.filed[slot]), keys_in(filing)
+        forward = self.forward
+        for key in new:
+            forward[key] = adding(forward.get(key), slot)
+            self._opened(key)
+        for key in old:
+            if key in new:
+                continue
+            remaining = removing(forward.get(key), slot)
+            if remaining is None:
+                # Dropped when empty: an index over short-lived values (pod IPs) would grow for ever.
+                self._closed(key)
+                forward.pop(key, None)
+            else:
+                forward[key] = remaining
+        if new:
+            self.present.add(slot)
+        else:
+            self.present.discard(slot)
+        self.filed[slot] = filing
+
+    def shrink(self) -> None:
+        """Give memory back when most values have gone: a dict does not shrink by itself."""
+        if len(self.forward) * _SPARSE < self._peak:
+            self.forward = dict(self.forward)
+            self._peak = max(_SMALL, len(self.forward))
+        elif len(self.forward) > self._peak:
+            self._peak = len(self.forward)
+
+    def _opened(self, key: ValueKey) -> None:
+        """Note that *key* has a posting now, perhaps its first."""
+
+    def _closed(self, key: ValueKey) -> None:
+        """Note that *key* is about to lose its posting."""
+
+    def _check(self, live: BitMap) -> None:
+        """Assert the invariants; *live* are the slots that hold objects."""
+        expected: defaultdict[ValueKey, list[int]] = defaultdict(list)
+        for slot, filing in enumerate(self.filed):
+            for key in keys_in(filing):
+                expected[key].append(slot)
+        assert {key: list(slots_in(posting)) for key, posting in self.forward.items()} == expected
+        assert all(isinstance(posting, int) or len(posting) > 1 for posting in self.forward.values())
+        assert self.present == BitMap(slot for slot, filing in enumerate(self.filed) if keys_in(filing))
+        assert self.present <= live
+
+
+class ColumnIndex:
+    """An index of at most one value an object: one column, slot -> value id.
+
+    Invariants: ``ids``, ``values`` and ``postings`` describe the same values; id 0 is no value; slot s is in the
+    posting of id i exactly when ``column[s] == i``; ids without a value are in ``free``; no posting is empty.
+    """
+
+    __slots__ = ("column", "free", "ids", "postings", "present", "values")
+
+    def __init__(self) -> None:
+        self.ids: dict[ValueKey, int] = {}
+        self.values: list[ValueKey | None] = [None]
+        self.postings: list[Posting | None] = [None]
+        self.column = array("B")
+        self.free = BitMap()
+        self.present = BitMap()
+
+    @classmethod
+    def build(cls, filings: Sequence[Filing], slots: Sequence[int]) -> ColumnIndex | MapIndex:
+        """Index ``filings[i]`` for each of *slots*, which are 0, 1, 2 ...; O(values). Chooses the layout that fits."""
+        groups: defaultdict[Filing, list[int]] = defaultdict(list)
+        for slot, filing in zip(slots, filings, strict=True):
+            groups[filing].append(slot)
+        absent = groups.pop(None, ())
+        if len(groups) > _WIDEST:
+            return MapIndex.build(filings, slots)
+        index = cls()
+        index.ids = {cast("ValueKey", key): number for number, key in enumerate(groups, 1)}
+        index.values = [None, *index.ids]
+        index.postings = [None, *map(from_slots, groups.values())]
+        id_of: dict[Any, int] = {None: 0, **index.ids}  # Any: a Filing; dicts are invariant
+        index.column = array(_typecode(len(groups)), map(id_of.__getitem__, filings))
+        index.present = BitMap(range(len(slots))) - BitMap(absent)
+        return index
+
+    def __len__(self) -> int:
+        """Count the distinct values."""
+        return len(self.ids)
+
+    def keys(self) -> Iterable[ValueKey]:
+        """Iterate over the keys of all values, in no order."""
+        return self.ids
+
+    def posting(self, key: ValueKey) -> Posting | None:
+        """Give the slots filed under *key*."""
+        number = self.ids.get(key)
+        return None if number is None else self.postings[number]
+
+    def filing(self, slot: int) -> Filing:
+        """Tell where *slot* is filed."""
+        return self.values[self.column[slot]]
+
+    def holds(self, slot: int, filing: Filing) -> bool:
+        """Tell whether *slot* is filed just so."""
+        return self.values[self.column[slot]] == filing
+
+    def reader(self) -> Callable[[int], Filing]:
+        """Give ``filing`` as it is now, to be used without the lock. A copy of the reverse side: O(slots), in C."""
+        column, values = self.column[:], self.values.copy()
+        return lambda slot: values[column[slot]]
+
+    def reserve(self, capacity: int) -> None:
+        """Make room for slots below *capacity*."""
+        missing = capacity - len(self.column)
+        if missing > 0:
+            self.column.frombytes(bytes(missing * self.column.itemsize))
+
+    def file(self, slot: int, filing: Filing) -> None:
+        """Move *slot* from where it is filed to *filing*, which is no value or one. O(1)."""
+        old = self.column[slot]
+        new = 0 if filing is None else self._id_of(cast("ValueKey", filing))
+        if new:
+            self.postings[new] = adding(self.postings[new], slot)
+            self.present.add(slot)
+        if old and old != new:
+            remaining = removing(self.postings[old], slot)
+            self.postings[old] = remaining
+            if remaining is None:
+                self._close(old)
+        if not new:
+            self.present.discard(slot)
+        if new > _TOP[self.column.typecode]:
+            self.column = array(_typecode(new), self.column)
+        self.column[slot] = new
+
+    def full(self, filing: Filing) -> bool:
+        """Tell whether *filing* brings a value more than a column can number."""
+        return len(self.ids) >= _WIDEST and filing is not None and filing not in self.ids
+
+    def as_map(self) -> MapIndex:
+        """Give the same index in the other layout. O(slots)."""
+        index = MapIndex()
+        index.forward = {key: cast("Posting", self.postings[number]) for key, number in self.ids.items()}
+        index.filed = [self.values[number] for number in self.column]
+        index.present = self.present
+        index.shrink()
+        return index
+
+    def shrink(self) -> None:
+        """Give memory back when most values have gone: renumber those that are left. O(slots), then rarely."""
+        if len(self.values) <= _SMALL or len(self.ids) * _SPARSE >= len(self.values):
+            return
+        renumbered = {number: new for new, number in enumerate(self.ids.values(), 1)}
+        renumbered[0] = 0
+        column = array(_typecode(len(self.ids)), map(renumbered.__getitem__, self.column))
+        postings = [None, *(self.postings[number] for number in self.ids.values())]
+        # One tuple assignment, without a call between its stores, so that no signal handler can come in between.
+        ids, values, free = {key: new for new, key in enumerate(self.ids, 1)}, [None, *self.ids], BitMap()
+        self.column, self.ids, self.values, self.postings, self.free = column, ids, values, postings, free
+
+    def _id_of(self, key: ValueKey) -> int:
+        number = self.ids.get(key)
+        if number is not None and number < len(self.postings) and self.postings[number] is not None:
+            return number
+        # A new value, or one whose opening was cut short; each line may be done again.
+        if number is None:
+            number = self.free.min() if self.free else len(self.values)
+            self.ids[key] = number
+        while len(self.values) <= number:
+            self.values.append(None)
+        while len(self.postings) <= number:
+            self.postings.append(None)
+        self.values[number] = key
+        self.free.discard(number)
+        return number
+
+    def _close(self, number: int) -> None:
+        """Forget a value that lost its last slot: label values come and go, and their ids are used again."""
+        key = self.values[number]
+        if key is not None:
+            self.ids.pop(key, None)
+            self.values[number] = None
+        self.free.add(number)
+
+    def _check(self, live: BitMap) -> None:
+        """Assert the invariants; *live* are the slots that hold objects."""
+        assert len(self.values) == len(self.postings)
+        assert self.ids == {key: number for number, key in enumerate(self.values) if key is not None}
+        assert self.free == BitMap(number for number, key in enumerate(self.values) if number and key is None)
+        expected: defaultdict[int, list[int]] = defaultdict(list)
+        for slot, number in enumerate(self.column):
+            expected[number].append(slot)
+        expected.pop(0, None)
+        assert expected == {n: list(slots_in(p)) for n, p in enumerate(self.postings) if p is not None}
+        assert all(p is None or isinstance(p, int) or len(p) > 1 for p in self.postings)
+        assert self.present == BitMap(slot for slot, number in enumerate(self.column) if number)
+        assert self.present <= live
+
+
+_TOP = {"B": 0xFF, "H": _WIDEST}
+
+
+def _typecode(top: int) -> str:
+    """Name the narrowest column that holds ids up to *top*."""
+    return "B" if top <= _TOP["B"] else "H"
+
+
+class SortedIndex(MapIndex):
+    """A MapIndex that also keeps its values in order.
+
+    Invariant: ``ordered`` holds the keys of ``forward``, in the order of ``values.ordering``.
+    """
+
+    __slots__ = ("ordered",)
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.ordered: SortedKeyList[ValueKey, tuple[object, ...]] = SortedKeyList(key=ordering)
+
+    @classmethod
+    def build(cls, filings: Sequence[Filing], slots: Sequence[int]) -> SortedIndex:
+        """Index ``filings[i]`` for each of *slots*; O(values log values)."""
+        index = super().build(filings, slots)
+        assert isinstance(index, cls)
+        index.ordered.update(index.forward)
+        return index
+
+    def keys_between(self, low: ValueKey | None, high: ValueKey | None) -> Iterator[ValueKey]:
+        """Iterate over the keys from *low* to *high*, both included; None is open. O(log values + keys)."""
+        if self.ordered:
+            kind = ordering(self.ordered[0])[0]
+            if any(bound is not None and ordering(bound)[0] != kind for bound in (low, high)):
+                return iter(())  # an end of another type: no value compares with it
+        return self.ordered.irange(low, high)
+
+    def keys_starting_with(self, prefix: str) -> Iterator[ValueKey]:
+        """Iterate over the text keys that start with *prefix*. O(log values + keys)."""
+        return takewhile(lambda key: type(key) is str and key.startswith(prefix), self.ordered.irange(prefix))
+
+    def _opened(self, key: ValueKey) -> None:
+        if key not in self.ordered:
+            self.ordered.add(key)
+
+    def _closed(self, key: ValueKey) -> None:
+        self.ordered.discard(key)
+
+    def _check(self, live: BitMap) -> None:
+        super()._check(live)
+        self.ordered._check()  # type: ignore[attr-defined]  # noqa: SLF001 - its own checker
+        assert list(self.ordered) == sorted(self.forward, key=ordering)
+
+
+class FamilyIndex:
+    """The indexes of every key of a map of labels, opened and dropped as keys come and go.
+
+    Invariants: ``members`` holds a column or a map for each key that some object has, and no other; ``counts[s]`` is
+    the number of members that have slot s.
+    """
+
+    __slots__ = ("counts", "members")
+
+    def __init__(self) -> None:
+        self.members: dict[str, MapIndex | ColumnIndex] = {}
+        self.counts = array("H")
+
+    @classmethod
+    def build(cls, filings: Sequence[Mapping[str, str]], slots: Sequence[int]) -> FamilyIndex:
+        """Index the labels ``filings[i]`` for each of *slots*; O(slots x keys)."""
+        index = cls()
+        index.counts = array("H", map(len, filings))
+        for key in dict.fromkeys(key for labels in filings for key in labels):
+            index.members[key] = ColumnIndex.build([labels.get(key) for labels in filings], slots)
+        return index
+
+    def __len__(self) -> int:
+        """Count the distinct pairs of key and value."""
+        return sum(map(len, self.members.values()))
+
+    def filing(self, slot: int) -> dict[str, str]:
+        """Give the labels under which *slot* is filed. O(keys)."""
+        if not self.counts[slot]:
+            return {}
+        filed = ((key, member.filing(slot)) for key, member in self.members.items())
+        return {key: cast("str", value) for key, value in filed if value is not None}
+
+    def reader(self) -> Callable[[int], dict[str, str]]:
+        """Give ``filing`` as it is now, to be used without the lock. O(slots x keys), in C."""
+        readers = [(key, member.reader()) for key, member in self.members.items()]
+
+        def labels_of(slot: int) -> dict[str, str]:
+            filed = ((key, read(slot)) for key, read in readers)
+            return {key: cast("str", value) for key, value in filed if value is not None}
+
+        return labels_of
+
+    def holds(self, slot: int, labels: Mapping[str, str]) -> bool:
+        """Tell whether *slot* is filed under just these labels. O(labels)."""
+        members = self.members
+        return self.counts[slot] == len(labels) and all(
+            key in members and members[key].filing(slot) == value for key, value in labels.items()
+        )
+
+    def reserve(self, capacity: int) -> None:
+        """Make room for slots below *capacity*."""
+        missing = capacity - len(self.counts)
+        if missing > 0:
+            self.counts.frombytes(bytes(missing * self.counts.itemsize))
+        for member in self.members.values():
+            member.reserve(capacity)
+
+    def file(self, slot: int, labels: Mapping[str, str]) -> None:
+        """Move *slot* from where it is filed to *labels*. O(keys)."""
+        for key, value in labels.items():
+            member = self.members.get(key)
+            if member is None:
+                member = ColumnIndex()
+                member.reserve(len(self.counts))
+                self.members[key] = member
+            if type(member) is ColumnIndex and member.full(value):
+                self.members[key] = member = member.as_map()
+            member.file(slot, value)
+        for key, member in tuple(self.members.items()):
+            if key not in labels and slot in member.present:
+                member.file(slot, None)
+            if not member.present:
+                self.members.pop(key, None)
+        self.counts[slot] = len(labels)
+
+    def shrink(self) -> None:
+        """Give memory back when most values have gone."""
+        for member in self.members.values():
+            member.shrink()
+
+    def _check(self, live: BitMap) -> None:
+        """Assert the invariants; *live* are the slots that hold objects."""
+        for member in self.members.values():
+            assert member.present
+            member._check(live)  # noqa: SLF001 - its own checker
+        for slot, count in enumerate(self.counts):
+            assert count == sum(slot in member.present for member in self.members.values())
+
+
+Index: TypeAlias = MapIndex | ColumnIndex | FamilyIndex
+"""Any of the layouts; a SortedIndex is a MapIndex."""

@@ -1,0 +1,548 @@
+"""Plans: the cheapest way from a query to a posting.
+
+A query is a conjunction. ``program_of`` turns each of its parts, once for a schema, into an operation on postings, or
+into a check on objects where no index answers it. Indexes narrow, the selector decides: what an index answered is not
+checked again, what it did not is checked on each object that is left, with the selector's own ``matches``.
+
+``Program.narrowed`` runs the operations: estimates first, the smallest posting first, an empty one ends it, and what is
+negative (``notin``, ``!=``, ``!key``, ``~``) is subtracted from what is left. No object is looked at, so it may run
+under the lock; the checks are user code and may not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, cast
+
+from kindex.errors import QueryError, UnknownIndexError
+from kindex.indexers.fields import FieldIndexer
+from kindex.indexers.labels import LABELS, LabelKey
+from kindex.indexers.terms import Absent, AllOf, AnyOf, At, Edge, Not, Prefix, Range, Satisfying, Term
+from kindex.indexes import ColumnIndex, MapIndex, SortedIndex
+from kindex.keys import ObjectKey
+from kindex.objects import labels_of
+from kindex.paths import JsonPath, field_text
+from kindex.postings import Posting, both, either, normal, size, slots_in, without
+from kindex.schema import NAMESPACE
+from kindex.selectors import FieldRequirement, FieldSelector, LabelSelector, Requirement
+from kindex.values import keys_in
+
+if TYPE_CHECKING:
+    from kindex.generation import Generation
+    from kindex.indexers.labels import LabelIndexer
+    from kindex.schema import Schema, Spot
+    from kindex.values import ValueKey
+
+Test: TypeAlias = "Callable[[Any], bool]"  # Any: an object of the store, whatever it keeps
+Names: TypeAlias = "tuple[str, ...] | None"
+
+_KEPT_PROGRAMS = 1024
+_LONGEST_KEPT = 1000
+
+FEW = 64
+"""Up to so many slots it is cheaper to ask the reverse side than to unite postings; and no query is called a scan."""
+
+
+class Operation:
+    """A part of a query that postings answer: ``slots`` are those it selects, or excludes when it is ``negative``."""
+
+    __slots__ = ("index", "negative", "what")
+
+    def __init__(self, what: str, index: str, *, negative: bool = False) -> None:
+        self.what = what
+        self.index = index
+        self.negative = negative
+
+    def estimate(self, generation: Generation[Any]) -> int:
+        """Give an upper bound of the number of its slots, cheaply."""
+        raise NotImplementedError
+
+    def slots(self, generation: Generation[Any]) -> Posting | None:
+        """Give its slots, to be read under the lock and not changed."""
+        raise NotImplementedError
+
+    def applied(self, generation: Generation[Any], current: Posting | None) -> Posting | None:
+        """Narrow *current*: to its slots, or to the others when it is negative."""
+        combine = without if self.negative else both
+        return combine(current, self.slots(generation))
+
+
+class Indexed(Operation):
+    """An operation on one index."""
+
+    __slots__ = ("spot",)
+
+    def __init__(self, what: str, index: str, spot: Spot, *, negative: bool = False) -> None:
+        super().__init__(what, index, negative=negative)
+        self.spot = spot
+
+    def estimate(self, generation: Generation[Any]) -> int:
+        return len(generation.index_at(self.spot).present)
+
+
+class Filed(Indexed):
+    """The slots filed under one of some keys."""
+
+    __slots__ = ("keys",)
+
+    def __init__(
+        self,
+        what: str,
+        index: str,
+        spot: Spot,
+        keys: tuple[ValueKey, ...],
+        *,
+        negative: bool = False,
+    ) -> None:
+        super().__init__(what, index, spot, negative=negative)
+        self.keys = keys
+
+    def estimate(self, generation: Generation[Any]) -> int:
+        posting = generation.index_at(self.spot).posting
+        return sum(size(posting(key)) for key in self.keys)
+
+    def slots(self, generation: Generation[Any]) -> Posting | None:
+        posting = generation.index_at(self.spot).posting
+        if len(self.keys) == 1:
+            return posting(self.keys[0])
+        return either(map(posting, self.keys))
+
+    def applied(self, generation: Generation[Any], current: Posting | None) -> Posting | None:
+        if len(self.keys) == 1 or size(current) > FEW:
+            return super().applied(generation, current)
+        # A union of 500 values to intersect with ten slots would be work for nothing.
+        index, keys = generation.index_at(self.spot), frozenset(self.keys)
+        return _kept(current, lambda slot: keys.isdisjoint(keys_in(index.filing(slot))) is self.negative)
+
+
+class Present(Indexed):
+    """The slots filed under any value."""
+
+    __slots__ = ()
+
+    def slots(self, generation: Generation[Any]) -> Posting | None:
+        return normal(generation.index_at(self.spot).present)
+
+
+class NotEmpty(Present):
+    """The slots filed under any value but the empty text: an absent field equals an empty one."""
+
+    __slots__ = ()
+
+    def slots(self, generation: Generation[Any]) -> Posting | None:
+        return without(super().slots(generation), generation.index_at(self.spot).posting(""))
+
+
+class Passing(Indexed):
+    """The slots filed under keys that have to be found first, by going over the keys of the index."""
+
+    __slots__ = ("find",)
+
+    def __init__(
+        self,
+        what: str,
+        index: str,
+        spot: Spot,
+        find: Callable[[MapIndex | ColumnIndex], Iterable[ValueKey]],
+    ) -> None:
+        super().__init__(what, index, spot)
+        self.find = find
+
+    def slots(self, generation: Generation[Any]) -> Posting | None:
+        index = generation.index_at(self.spot)
+        return either(map(index.posting, self.find(index)))
+
+
+class Named(Operation):
+    """The slots of the objects with one name, in whatever namespace. O(namespaces)."""
+
+    __slots__ = ("name",)
+
+    def __init__(self, what: str, name: str, *, negative: bool) -> None:
+        super().__init__(what, "key", negative=negative)
+        self.name = name
+
+    def estimate(self, generation: Generation[Any]) -> int:
+        return len(generation.indexes[NAMESPACE]) + 1
+
+    def slots(self, generation: Generation[Any]) -> Posting | None:
+        slot_of = generation.slots.slot_of
+        namespaces = generation.indexes[NAMESPACE].keys()  # type: ignore[union-attr]  # never a family
+        return either(slot_of.get(ObjectKey(cast("str", namespace), self.name)) for namespace in ("", *namespaces))
+
+
+class Nothing(Operation):
+    """No slot at all."""
+
+    __slots__ = ()
+
+    def estimate(self, generation: Generation[Any]) -> int:  # noqa: ARG002 - an Operation
+        return 0
+
+    def slots(self, generation: Generation[Any]) -> Posting | None:  # noqa: ARG002 - an Operation
+        return None
+
+
+class Combined(Operation):
+    """The slots of any, or of all, of some operations.
+
+    Where the result is the complement of a set, it is negative and ``slots`` are that set (De Morgan), so nothing is
+    ever complemented against the whole store.
+    """
+
+    __slots__ = ("_alike", "_opposite", "unite")
+
+    def __init__(self, what: str, parts: list[Operation], *, unite: bool) -> None:
+        negatives = [part.negative for part in parts]
+        negative = any(negatives) if unite else all(negatives)
+        super().__init__(what, ", ".join(dict.fromkeys(part.index for part in parts)), negative=negative)
+        # A union with a complement in it is the complement of an intersection. Where sets are united, all are alike:
+        # one of the other sign would have made an intersection of it.
+        self.unite = unite is not negative
+        self._alike = [part for part in parts if part.negative is negative]
+        self._opposite = [part for part in parts if part.negative is not negative]
+
+    def estimate(self, generation: Generation[Any]) -> int:
+        sizes = [part.estimate(generation) for part in self._alike]
+        return sum(sizes) if self.unite else min(sizes)
+
+    def slots(self, generation: Generation[Any]) -> Posting | None:
+        if self.unite:
+            return either(part.slots(generation) for part in self._alike)
+        current = self._alike[0].slots(generation)
+        for part in self._alike[1:]:
+            current = both(current, part.slots(generation))
+        for part in self._opposite:
+            current = without(current, part.slots(generation))
+        return current
+
+
+class Check(NamedTuple):
+    """A part of a query that no index answers: a test on each object that is left."""
+
+    what: str
+    test: Test
+
+
+class Narrowing(NamedTuple):
+    """One operation as it was run, for ``explain``."""
+
+    operation: Operation
+    estimate: int
+    left: int
+
+
+class Program:
+    """A compiled query: operations on postings, and checks on the objects that they leave.
+
+    It belongs to the schema that it was compiled for. ``only`` is the operation of a program that has just one, and no
+    more: the commonest query, with a way of its own.
+    """
+
+    __slots__ = ("checks", "excluding", "only", "selecting", "test")
+
+    def __init__(self, operations: Iterable[Operation], checks: list[Check]) -> None:
+        operations = list(operations)
+        self.selecting = [operation for operation in operations if not operation.negative]
+        self.excluding = [operation for operation in operations if operation.negative]
+        self.checks = checks
+        self.test = _all_of([check.test for check in checks])
+        self.only = operations[0] if len(operations) == len(self.selecting) == 1 else None
+
+    @property
+    def takes_all(self) -> bool:
+        """Whether no operation narrows it: every object is left."""
+        return not (self.selecting or self.excluding)
+
+    def narrowed(self, generation: Generation[Any], trace: list[Narrowing] | None = None) -> Posting | None:
+        """Give the slots that the operations leave. The caller holds the lock."""
+        if self.only is not None and trace is None:
+            return self.only.slots(generation)
+        current: Posting | None
+        ordered = [(operation.estimate(generation), operation) for operation in self.selecting]
+        if ordered:
+            ordered.sort(key=_estimate_of)
+            estimate, first = ordered[0]
+            current = first.slots(generation)
+            if trace is not None:
+                trace.append(Narrowing(first, estimate, size(current)))
+        else:
+            current = normal(generation.slots.live())
+        for estimate, operation in ordered[1:]:
+            if current is None:
+                return None
+            current = operation.applied(generation, current)
+            if trace is not None:
+                trace.append(Narrowing(operation, estimate, size(current)))
+        for operation in self.excluding:
+            if current is None:
+                return None
+            current = operation.applied(generation, current)
+            if trace is not None:
+                trace.append(Narrowing(operation, operation.estimate(generation), size(current)))
+        return current
+
+    def counted(self, generation: Generation[Any]) -> int:
+        """Count the slots that the operations leave, making no set for the last step. The caller holds the lock."""
+        if self.takes_all:
+            return len(generation.slots)
+        if len(self.selecting) == 2 and not self.excluding:
+            left, right = (operation.slots(generation) for operation in self.selecting)
+            if left is None or right is None:
+                return 0
+            if isinstance(left, int) or isinstance(right, int):
+                return size(both(left, right))
+            return left.intersection_cardinality(right)
+        return size(self.narrowed(generation))
+
+
+def program_of(
+    schema: Schema[Any],
+    terms: tuple[Term[Any], ...],
+    namespace: object,
+    label_selector: object,
+    field_selector: object,
+) -> Program:
+    """Give the program of a query for stores of *schema*; recent ones are kept, and found by the arguments.
+
+    Reads the caller's selector objects, so it never runs under the lock.
+
+    Raises:
+        QueryError: an argument makes no sense.
+        SelectorError: a selector cannot be understood.
+        UnknownIndexError: a term's index is not in the schema.
+    """
+    try:
+        known = schema.programs.get((terms, namespace, label_selector, field_selector))
+    except TypeError:  # a dict or a list cannot be looked up
+        known = None
+    if known is not None:
+        return cast("Program", known)
+    names = _names(namespace)
+    labels = None if label_selector is None else LabelSelector.of(label_selector)
+    fields = None if field_selector is None else FieldSelector.of(field_selector)  # type: ignore[arg-type]  # it checks
+    for term in terms:
+        if not isinstance(term, Term):
+            raise QueryError(f"{term!r} is no term; make one with an indexer, such as by_node.at('n1')")
+    program = _Compiler(schema).program(terms, names, labels, fields)
+    if _worth_keeping(terms, namespace, label_selector, field_selector):
+        programs = schema.programs
+        if len(programs) >= _KEPT_PROGRAMS:
+            programs.pop(next(iter(programs), None), None)
+        programs[terms, namespace, label_selector, field_selector] = program
+    return program
+
+
+class _Compiler:
+    """Turns the parts of one query into operations and checks."""
+
+    def __init__(self, schema: Schema[Any]) -> None:
+        self._schema = schema
+        self._operations: list[Operation] = []
+        self._checks: list[Check] = []
+
+    def program(
+        self,
+        terms: tuple[Term[Any], ...],
+        names: Names,
+        labels: LabelSelector | None,
+        fields: FieldSelector | None,
+    ) -> Program:
+        if names is not None:
+            what = f"namespace = {names[0]}" if len(names) == 1 else f"namespace in ({', '.join(names)})"
+            self._operations.append(Filed(what, "namespace", (NAMESPACE, None), names))
+        if labels is not None:
+            self._select_labels(labels, LABELS, labels_of)
+        for requirement in () if fields is None else fields.requirements:
+            self._select_field(requirement)
+        for term in terms:
+            for part in term.terms if isinstance(term, AllOf) else (term,):
+                self._select_term(part)
+        return Program(self._operations, self._checks)
+
+    def _select_labels(self, selector: LabelSelector, path: str, read: Callable[[Any], Any]) -> None:
+        if selector.selects_nothing:
+            self._operations.append(Nothing("a selector that selects nothing", "none"))
+        left: list[Requirement] = []
+        for requirement in selector.requirements:
+            operation = self._required(path, requirement)
+            if operation is None:
+                left.append(requirement)
+            else:
+                self._operations.append(operation)
+        if left:
+            rest = LabelSelector(tuple(left))
+            matches = rest.matcher()
+            what = str(rest) if path == LABELS else f"{path} satisfies {str(rest)!r}"
+            self._checks.append(Check(what, lambda obj: matches(read(obj))))
+
+    def _select_field(self, requirement: FieldRequirement) -> None:
+        what, negative = str(requirement), requirement.operator == "!="
+        path = JsonPath.parse(requirement.field)
+        if path.text == "metadata.name":
+            self._operations.append(Named(what, requirement.value, negative=negative))
+            return
+        spot = self._field_spot(path)
+        if spot is None:
+            self._checks.append(Check(what, lambda obj: requirement.matches_text(field_text(obj, path))))
+        elif requirement.value:
+            self._operations.append(Filed(what, path.text, spot, (requirement.value,), negative=negative))
+        else:
+            self._operations.append(NotEmpty(what, path.text, spot, negative=not negative))
+
+    def _field_spot(self, path: JsonPath) -> Spot | None:
+        if path.text == "metadata.namespace":
+            return NAMESPACE, None
+        for identity, place in self._schema.places.items():
+            if isinstance(identity, FieldIndexer) and identity.paths == (path,) and not path.plural:
+                return place, None
+        return None
+
+    def _select_term(self, term: Term[Any]) -> None:
+        if isinstance(term, Satisfying):
+            self._require(term.indexer)
+            self._select_labels(term.selector, term.indexer.path, term.indexer.labels_of)
+            return
+        operation = self._operation(term)
+        if operation is None:
+            self._checks.append(Check(str(term), term.matches))
+        else:
+            self._operations.append(operation)
+
+    def _operation(self, term: Term[Any]) -> Operation | None:
+        """Give the operation that answers *term* exactly, or None when a part of it needs the objects."""
+        what, spot_of = str(term), self._schema.spot_of
+        match term:
+            case At(index=index, keys=()):
+                spot_of(index)
+                return Nothing(what, index.name)
+            case At(index=index, keys=keys):
+                return Filed(what, index.name, spot_of(index), keys)
+            case Absent(index=index):
+                return Present(what, index.name, spot_of(index), negative=True)
+            case Range(index=index, low=low, high=high):
+                return Passing(what, index.name, spot_of(index), lambda found: _sorted(found).keys_between(low, high))
+            case Prefix(index=index, prefix=prefix):
+                return Passing(
+                    what, index.name, spot_of(index), lambda found: _sorted(found).keys_starting_with(prefix)
+                )
+            case Edge(index=index, largest=largest):
+                edge = slice(-1, None) if largest else slice(1)
+                return Passing(what, index.name, spot_of(index), lambda found: _sorted(found).ordered[edge])
+            case Not(term=inner):
+                return self._negated(what, inner)
+            case AllOf(terms=terms) | AnyOf(terms=terms):
+                parts = [self._operation(part) for part in terms]
+                if any(part is None for part in parts):
+                    return None
+                exact = [part for part in parts if part is not None]
+                return Combined(what, exact, unite=isinstance(term, AnyOf))
+            case Satisfying(indexer=indexer, selector=selector):
+                return self._satisfying(what, indexer, selector)
+            case _:
+                raise QueryError(f"{term!r} is no term that a store can answer")
+
+    def _negated(self, what: str, inner: Term[Any]) -> Operation | None:
+        operation = self._operation(inner)
+        if operation is not None:
+            operation.what = what
+            operation.negative = not operation.negative
+        return operation
+
+    def _satisfying(self, what: str, indexer: LabelIndexer, selector: LabelSelector) -> Operation | None:
+        """Do as ``_select_labels``, inside ``|`` or ``~``: there a part that needs the objects spoils the whole."""
+        self._require(indexer)
+        if selector.selects_nothing:
+            return Nothing(what, indexer.name)
+        parts: list[Operation] = []
+        for requirement in selector.requirements:
+            part = self._required(indexer.path, requirement)
+            if part is None:
+                return None
+            parts.append(part)
+        if not parts:
+            return Nothing(what, indexer.name, negative=True)
+        return Combined(what, parts, unite=False)
+
+    def _required(self, path: str, requirement: Requirement) -> Operation | None:
+        """Give the operation that answers a requirement on labels, or None when its key is not indexed."""
+        label = LabelKey(path, requirement.key)
+        spot = self._schema.find(label)
+        return None if spot is None else _label_operation(requirement, label.name, spot)
+
+    def _require(self, indexer: LabelIndexer) -> None:
+        """Refuse a LabelIndexer that this store does not have: a scan would hide the slip."""
+        if indexer in self._schema.indexers:
+            return
+        if indexer.takes_all or any(self._schema.find(indexer.key(key)) is None for key in indexer.keys):
+            raise UnknownIndexError(indexer.name, self._schema.names)
+
+
+def _label_operation(requirement: Requirement, name: str, spot: Spot) -> Operation:
+    what = str(requirement)
+    match requirement.operator:
+        case "=" | "==" | "in":
+            return Filed(what, name, spot, tuple(dict.fromkeys(requirement.values)))
+        case "!=" | "notin":
+            return Filed(what, name, spot, tuple(dict.fromkeys(requirement.values)), negative=True)
+        case "exists":
+            return Present(what, name, spot)
+        case "!":
+            return Present(what, name, spot, negative=True)
+        case "gt" | "lt":
+            matches = requirement.matches_value
+            return Passing(what, name, spot, lambda index: _texts_passing(matches, index))
+
+
+def _sorted(index: MapIndex | ColumnIndex) -> SortedIndex:
+    assert isinstance(index, SortedIndex)
+    return index
+
+
+def _texts_passing(test: Callable[[str], bool], index: MapIndex | ColumnIndex) -> list[ValueKey]:
+    return [key for key in index.keys() if test(cast("str", key))]  # noqa: SIM118 - an index is no dict
+
+
+def _names(namespace: object) -> Names:
+    if namespace is None:
+        return None
+    names = (namespace,) if isinstance(namespace, str) else namespace
+    if not isinstance(names, Iterable):
+        raise QueryError(f"namespace is a name, several names, or None for all, not {namespace!r}")
+    names = tuple(dict.fromkeys(names))
+    for name in names:
+        if not isinstance(name, str):
+            raise QueryError(f"namespace is a name, several names, or None for all, not {namespace!r}")
+        if not name:
+            raise QueryError('namespace "" names no namespace; for all namespaces use None')
+    return names
+
+
+def _kept(posting: Posting | None, keeps: Callable[[int], bool]) -> Posting | None:
+    return either(slot for slot in slots_in(posting) if keeps(slot))
+
+
+def _all_of(tests: list[Test]) -> Test | None:
+    if len(tests) <= 1:
+        return tests[0] if tests else None
+    return lambda obj: all(test(obj) for test in tests)
+
+
+def _estimate_of(pair: tuple[int, Operation]) -> int:
+    return pair[0]
+
+
+def _worth_keeping(terms: tuple[Term[Any], ...], *rest: object) -> bool:
+    """Tell whether a query is small, hashable, and immutable for certain."""
+    if any(isinstance(term, At) and len(term.keys) > FEW for term in terms):
+        return False
+    for argument in rest:
+        if isinstance(argument, str):
+            if len(argument) > _LONGEST_KEPT:
+                return False
+        elif isinstance(argument, tuple):
+            if len(argument) > FEW or not all(type(name) is str for name in argument):
+                return False
+        elif not (argument is None or isinstance(argument, (LabelSelector, FieldSelector))):
+            return False
+    return True

@@ -1,0 +1,294 @@
+"""Queries: a program run on a store's state, its checks on what is left, and the verdict whether that was a scan.
+
+The lock is held for the program and for copying references; checks, predicates and sorting run after it.
+"""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from typing import TYPE_CHECKING, Any, Generic, Literal, TypeAlias, TypeVar, cast
+
+from kindex.errors import QueryError, ScanRefusedError, ScopeError
+from kindex.explain import Plan, PlanStep
+from kindex.indexers.sorted import Descending, SortedIndexer
+from kindex.plans import FEW, Narrowing, Program, program_of
+from kindex.postings import slots_in
+from kindex.schema import NAMESPACE
+from kindex.values import keys_in, ordering
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from kindex.core import Core
+    from kindex.generation import Generation
+    from kindex.indexers.terms import Term
+    from kindex.keys import ObjectKey
+    from kindex.schema import Schema, Spot
+    from kindex.selectors import FieldSelector, LabelSelector
+    from kindex.values import Filing
+
+T = TypeVar("T")
+
+Scan: TypeAlias = Literal["allow", "warn", "error"]
+Names: TypeAlias = "str | Sequence[str] | None"
+Labels: TypeAlias = "str | LabelSelector | Mapping[str, Any] | object | None"
+Fields: TypeAlias = "str | FieldSelector | Mapping[str, str] | None"
+Order: TypeAlias = "Literal['key'] | SortedIndexer[Any, Any] | Descending[Any] | None"
+Where: TypeAlias = "Callable[[T], object] | None"
+Pair: TypeAlias = "tuple[ObjectKey, T]"
+
+_TOO_MANY = 4
+"""A query that looks at more than this many times what its selector lets through is a scan."""
+
+
+class ScanWarning(UserWarning):
+    """A query scanned, and the store or the call says ``scan="warn"``.
+
+    >>> import warnings
+    >>> warnings.simplefilter("error", ScanWarning)  # in a test: fail on the first scan
+    """
+
+
+class Query(Generic[T]):
+    """What is asked of a store, but for how the answer is cut and ordered."""
+
+    __slots__ = ("core", "fields", "labels", "namespace", "terms")
+
+    def __init__(
+        self, core: Core[T], terms: tuple[Term[T], ...], namespace: Names, labels: Labels, fields: Fields
+    ) -> None:
+        self.core = core
+        self.terms = terms
+        self.namespace = namespace
+        self.labels = labels
+        self.fields = fields
+
+    def objects(self, scan: Scan | None) -> list[T]:
+        """Give all objects that answer, without their keys: the plainest case, and the fastest."""
+        core = self.core
+        while True:
+            schema = core.generation.schema
+            program = program_of(schema, self.terms, self.namespace, self.labels, self.fields)
+            core.check_may_read()
+            with core.lock:
+                core.settle()
+                generation = core.generation
+                if generation.schema is not schema:
+                    continue
+                if self.namespace is not None:
+                    check_namespaced(core, generation)
+                candidates = copied(generation, program)
+            test = program.test
+            if test is None:
+                return candidates
+            matched = [obj for obj in candidates if test(obj)]
+            judge(core, program, len(candidates), len(matched), scan)
+            return matched
+
+    def count(self) -> int | None:
+        """Count what answers without touching an object; None when objects must be looked at."""
+        core = self.core
+        while True:
+            schema = core.generation.schema
+            program = program_of(schema, self.terms, self.namespace, self.labels, self.fields)
+            if program.test is not None:
+                return None
+            core.check_may_read()
+            with core.lock:
+                core.settle()
+                generation = core.generation
+                if generation.schema is not schema:
+                    continue
+                if self.namespace is not None:
+                    check_namespaced(core, generation)
+                return program.counted(generation)
+
+    def pairs(self, where: Where[T], order_by: Order, limit: int | None, scan: Scan | None) -> list[Pair[T]]:
+        """Give what answers with its keys, ordered and cut."""
+        _check_limit(limit)
+        early = limit if where is None and order_by is None else None
+        program, candidates = self._candidates(order_by, early, None)
+        chosen, scanned, matched = _filtered(candidates, program.test, where, limit)
+        judge(self.core, program, scanned if program.test is not None else 0, matched, scan)
+        return chosen
+
+    def plan(self, where: Where[T], order_by: Order, limit: int | None) -> Plan:
+        """Answer, and tell how."""
+        _check_limit(limit)
+        trace: list[Narrowing] = []
+        program, candidates = self._candidates(order_by, None, trace)
+        steps = [
+            PlanStep("subtract" if operation.negative else "index", operation.what, operation.index, estimate, left)
+            for operation, estimate, left in trace
+        ]
+        chosen, scanned, matched = _filtered(candidates, program.test, where, limit)
+        if program.test is None:
+            scanned = 0
+        else:
+            what = ", ".join(check.what for check in program.checks)
+            steps.append(PlanStep("check", what, "", scanned, matched))
+        if where is not None:
+            steps.append(PlanStep("where", getattr(where, "__name__", repr(where)), "", matched, len(chosen)))
+        return Plan(
+            store=self.core.name,
+            objects=len(self.core.generation.slots),
+            steps=tuple(steps),
+            scanned=scanned,
+            returned=len(chosen),
+            scans=_scans(scanned, matched),
+        )
+
+    def _candidates(
+        self, order_by: Order, limit: int | None, trace: list[Narrowing] | None
+    ) -> tuple[Program, list[Pair[T]]]:
+        """Give what the indexes leave, ordered, from one state; *limit* cuts it if no check is to follow."""
+        core = self.core
+        while True:
+            schema = core.generation.schema
+            program = program_of(schema, self.terms, self.namespace, self.labels, self.fields)
+            spot, descending = _order(schema, order_by)
+            core.check_may_read()
+            with core.lock:
+                core.settle()
+                generation = core.generation
+                if generation.schema is not schema:
+                    continue
+                if self.namespace is not None:
+                    check_namespaced(core, generation)
+                slots = list(slots_in(program.narrowed(generation, trace)))
+                if limit is not None and program.test is None:
+                    del slots[limit:]
+                keys, objects = generation.slots.keys, generation.slots.objects
+                pairs = cast("list[Pair[T]]", [(keys[slot], objects[slot]) for slot in slots])
+                filings = [] if spot is None else list(map(generation.index_at(spot).filing, slots))
+            if order_by is None:
+                return program, pairs
+            if spot is None:
+                return program, sorted(pairs, key=_key_of_pair)
+            return program, _by_filing(pairs, filings, descending=descending)
+
+
+def copied(generation: Generation[T], program: Program) -> list[T]:
+    """Copy references to the objects that *program* leaves. The caller holds the lock."""
+    objects = cast("list[T]", generation.slots.objects)
+    if program.takes_all:
+        return objects.copy() if not generation.slots.free else [objects[slot] for slot in generation.slots.live()]
+    posting = program.narrowed(generation)
+    if posting is None:
+        return []
+    if isinstance(posting, int):
+        return [objects[posting]]
+    return [objects[slot] for slot in posting]
+
+
+def judge(core: Core[Any], program: Program, scanned: int, matched: int, scan: Scan | None) -> None:
+    """Count a scan, and warn or refuse as the store or the call says.
+
+    Raises:
+        ScanRefusedError: it was one, and ``scan`` is ``"error"``.
+        QueryError: *scan* is none of the three.
+    """
+    policy = core.scan if scan is None else checked_scan(scan)
+    if not _scans(scanned, matched):
+        return
+    with core.lock:
+        core.scans += 1
+    if policy == "allow":
+        return
+    unanswered = ", ".join(check.what for check in program.checks)
+    refused = ScanRefusedError(core.name, unanswered, scanned, matched)
+    if policy == "error":
+        raise refused
+    warnings.warn(str(refused), ScanWarning, stacklevel=_level_of_caller())
+
+
+def check_namespaced(core: Core[Any], generation: Generation[Any]) -> None:
+    """Refuse a namespace where objects have none. The caller holds the lock.
+
+    Raises:
+        ScopeError: the store is of cluster scope, by declaration or by what it holds.
+    """
+    by_content = generation.slots.slot_of and not generation.indexes[NAMESPACE].present  # type: ignore[union-attr]  # never a family
+    if core.scope == "cluster" or (by_content and core.scope is None):
+        raise ScopeError(f"the objects of store {core.name!r} have no namespace; leave namespace= out")
+
+
+def checked_scan(scan: object) -> Scan:
+    """Give *scan* if it is one of the three words.
+
+    Raises:
+        QueryError: it is not.
+    """
+    if scan not in ("allow", "warn", "error"):
+        raise QueryError(f"scan is 'allow', 'warn' or 'error', not {scan!r}")
+    return scan
+
+
+def _filtered(
+    pairs: list[Pair[T]], test: Callable[[T], bool] | None, where: Where[T], limit: int | None
+) -> tuple[list[Pair[T]], int, int]:
+    """Run the checks, then the predicate, until the limit; count what was looked at and what passed the checks."""
+    if test is None and where is None:
+        chosen = pairs if limit is None else pairs[:limit]
+        return chosen, len(chosen), len(chosen)
+    chosen, scanned, matched = [], 0, 0
+    for pair in pairs:
+        if limit is not None and len(chosen) >= limit:
+            break
+        scanned += 1
+        if test is not None and not test(pair[1]):
+            continue
+        matched += 1
+        if where is None or where(pair[1]):
+            chosen.append(pair)
+    return chosen, scanned, matched
+
+
+def _scans(scanned: int, matched: int) -> bool:
+    return scanned > max(FEW, _TOO_MANY * matched)
+
+
+def _check_limit(limit: object) -> None:
+    if limit is not None and (isinstance(limit, bool) or not isinstance(limit, int) or limit < 0):
+        raise QueryError(f"limit is a number of objects, 0 or more, not {limit!r}")
+
+
+def _order(schema: Schema[Any], order_by: object) -> tuple[Spot | None, bool]:
+    """Find the index to order by, None for the key; and whether the order is reversed."""
+    match order_by:
+        case None | "key":
+            return None, False
+        case Descending(indexer=indexer):
+            return schema.spot_of(indexer), True
+        case SortedIndexer():
+            return schema.spot_of(order_by), False
+        case _:
+            raise QueryError(f"order_by is 'key', a SortedIndexer or its descending(), not {order_by!r}")
+
+
+def _by_filing(pairs: list[Pair[T]], filings: list[Filing], *, descending: bool) -> list[Pair[T]]:
+    """Order by value, then by key; of several values the first in this order counts; without one is last."""
+    first = max if descending else min
+    valued, rest = [], []
+    for pair, filing in zip(pairs, filings, strict=True):
+        keys = keys_in(filing)
+        if keys:
+            valued.append((first(map(ordering, keys)), pair))
+        else:
+            rest.append(pair)
+    valued.sort(key=lambda ranked: ranked[1][0])
+    valued.sort(key=lambda ranked: ranked[0], reverse=descending)
+    return [pair for _, pair in valued] + sorted(rest, key=_key_of_pair)
+
+
+def _key_of_pair(pair: Pair[Any]) -> ObjectKey:
+    return pair[0]
+
+
+def _level_of_caller() -> int:
+    """Find the stack level of the code that called kindex, for a warning that names its line."""
+    frame, level = sys._getframe(), 0  # noqa: SLF001 - as the warnings module does
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith("kindex."):
+        frame, level = frame.f_back, level + 1
+    return level

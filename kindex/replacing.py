@@ -1,0 +1,201 @@
+"""Replace: make the store equal to a list, by a diff or by a fresh generation, in one commit.
+
+The list is compared with the store without the lock, while a journal collects what commits touch meanwhile. Under the
+lock only that is left to look at; while there is any, it is compared too, and the lock is tried again.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Generic, TypeVar, cast
+
+from kindex.beside import catch_up, tidy
+from kindex.errors import QueryError, ScopeError
+from kindex.generation import Generation
+from kindex.objects import resource_version_of, uid_of
+from kindex.writes import checked_key, deltas_of, entries_for, uid_changed
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from kindex.core import Core
+    from kindex.deltas import Delta
+    from kindex.keys import ObjectKey
+    from kindex.schema import Filings, Schema
+
+T = TypeVar("T")
+
+
+def replace(
+    core: Core[T], objects: Iterable[T], resource_version: str | None, namespace: str | None
+) -> tuple[Delta[T], ...]:
+    """Make the store, or its part in *namespace*, equal to *objects*."""
+    core.check_may_write()
+    if namespace is not None and (not isinstance(namespace, str) or not namespace):
+        raise QueryError(f"namespace={namespace!r} is no namespace; to replace everything, leave it out")
+    wanted: dict[ObjectKey, T] = {}
+    for obj in objects:
+        key = checked_key(core, obj)
+        if namespace is not None and key.namespace != namespace:
+            raise ScopeError(f"replace(namespace={namespace!r}) was given {key}; nothing was changed")
+        wanted[key] = obj  # the last one of a key wins, as in a map
+    replacement = _Replacement(core, wanted, namespace)
+    versions = None if resource_version is None else {namespace: resource_version}
+    while True:
+        deltas = replacement.attempt(versions)
+        if deltas is not None:
+            tidy(core)
+            return deltas
+
+
+class _Replacement(Generic[T]):
+    """One call of ``replace``; ``attempt`` is made until no other change of generation comes in between."""
+
+    def __init__(self, core: Core[T], wanted: dict[ObjectKey, T], namespace: str | None) -> None:
+        self._core = core
+        self._wanted = wanted
+        self._namespace = namespace
+        self._schema: Schema[T] | None = None
+        self._filings: dict[ObjectKey, Filings] = {}
+
+    def attempt(self, versions: dict[str | None, str] | None) -> tuple[Delta[T], ...] | None:
+        """Do it, and give the deltas; None when the store has another generation by then."""
+        core = self._core
+        journal: set[int] = set()
+        with core.lock:
+            core.settle()
+            before = core.generation
+            keys, objects, filings_of = before.slots.keys.copy(), before.slots.objects.copy(), before.reader()
+            core.journals.append(journal)
+        try:
+            if self._schema is not before.schema:
+                self._schema, self._filings = before.schema, {}
+            slot_of = {key: slot for slot, key in enumerate(keys) if key is not None}
+            changes = _Changes(
+                {key: cast("T", objects[slot]) for key, slot in slot_of.items() if self._concerns(key)}, self._wanted
+            )
+            fresh: Generation[T] | None = None
+            if changes.big(len(slot_of)) and not before.schema.hidden:
+                others = [
+                    (key, cast("T", objects[slot]), filings_of(slot))
+                    for key, slot in slot_of.items()
+                    if not self._concerns(key)
+                ]
+                fresh = self._built(before.schema, others)
+            while True:
+                if fresh is None:
+                    self._file(changes.puts)
+                with core.lock:
+                    core.settle()
+                    if core.generation is not before:
+                        return None
+                    touched = {keys[slot] for slot in journal if slot < len(keys)}
+                    touched.update([before.slots.keys[slot] for slot in journal])
+                    touched.discard(None)
+                    mine = {key: before.slots.get(key) for key in touched if key is not None and self._concerns(key)}
+                    if changes.foresaw(mine):
+                        self._commit(before, changes, fresh, touched - mine.keys(), versions)
+                        break
+                for key, obj in mine.items():
+                    changes.look_at(key, obj)
+            return tuple(changes.deltas())
+        finally:
+            with core.lock:
+                core.journals.remove(journal)
+
+    def _concerns(self, key: ObjectKey) -> bool:
+        return self._namespace is None or key.namespace == self._namespace
+
+    def _file(self, puts: dict[ObjectKey, T]) -> None:
+        """Compute filings, once for each object."""
+        assert self._schema is not None
+        for key, obj in puts.items():
+            if key not in self._filings:
+                self._filings[key] = self._schema.filings(key, obj)
+
+    def _built(self, schema: Schema[T], others: list[tuple[ObjectKey, T, Filings]]) -> Generation[T]:
+        """Build a generation of what is wanted, and of *others*, which stay as they are."""
+        self._file(self._wanted)
+        rows = [(key, obj, self._filings[key]) for key, obj in self._wanted.items()]
+        rows = sorted(rows + others, key=_key_of_row)
+        return Generation.build(schema, [row[0] for row in rows], [row[1] for row in rows], [row[2] for row in rows])
+
+    def _commit(
+        self,
+        before: Generation[T],
+        changes: _Changes[T],
+        fresh: Generation[T] | None,
+        others: Iterable[ObjectKey | None],
+        versions: dict[str | None, str] | None,
+    ) -> None:
+        """Bring it about. The caller holds the lock, and keeps *before* until the lock is free."""
+        core = self._core
+        if fresh is not None:
+            catch_up(fresh, before, others)
+            fresh.revision = before.revision + 1
+            fresh.resource_versions = {**before.resource_versions, **(versions or {})}
+            core.generation = fresh
+        elif changes.puts or changes.gone:
+            writes: dict[ObjectKey, T | None] = {**changes.puts, **dict.fromkeys(changes.gone)}
+            filings = {key: self._filings[key] for key in changes.puts}
+            core.commit(entries_for(before, writes, filings), versions)
+        elif versions is not None:
+            before.resource_versions.update(versions)
+
+
+class _Changes(Generic[T]):
+    """How what is wanted differs from what is present."""
+
+    def __init__(self, present: dict[ObjectKey, T], wanted: dict[ObjectKey, T]) -> None:
+        self._present = present
+        self._wanted = wanted
+        self.gone = dict.fromkeys(key for key in present if key not in wanted)
+        self.puts = {key: obj for key, obj in wanted.items() if not _same(present.get(key), obj)}
+        self._renewed = {key for key, obj in self.puts.items() if uid_changed(present.get(key), obj)}
+
+    def big(self, held: int) -> bool:
+        """Tell whether more than half of all keys are new or gone, of a store that holds *held*."""
+        added = sum(key not in self._present for key in self.puts)
+        return 2 * (added + len(self.gone)) > held + added
+
+    def foresaw(self, now: dict[ObjectKey, T | None]) -> bool:
+        """Tell whether these keys hold what was compared. The caller holds the lock."""
+        return all(self._present.get(key) is obj for key, obj in now.items())
+
+    def look_at(self, key: ObjectKey, now: T | None) -> None:
+        """Compare one key again, which holds *now* by now."""
+        for found in (self.gone, self.puts):
+            found.pop(key, None)
+        self._renewed.discard(key)
+        if now is None:
+            self._present.pop(key, None)
+        else:
+            self._present[key] = now
+        if key not in self._wanted:
+            if now is not None:
+                self.gone[key] = None
+        elif not _same(now, self._wanted[key]):
+            self.puts[key] = self._wanted[key]
+            if uid_changed(now, self._wanted[key]):
+                self._renewed.add(key)
+
+    def deltas(self) -> Iterator[Delta[T]]:
+        """Say what happened, deletions last; a relist does not know the last state of what is gone."""
+        for key, obj in self.puts.items():
+            renewed = key in self._renewed
+            yield from deltas_of(key, self._present.get(key), obj, renewed=renewed, final_state_known=False)
+        for key in self.gone:
+            yield from deltas_of(key, self._present[key], None, renewed=False, final_state_known=False)
+
+
+def _same(old: object, new: object) -> bool:
+    """Tell whether a relisted object is the stored one: by UID and resource version, or by value where it has none."""
+    if old is None or old is new:
+        return old is new
+    uid, version = uid_of(new), resource_version_of(new)
+    if uid and version:
+        return uid == uid_of(old) and version == resource_version_of(old)
+    return bool(old == new)
+
+
+def _key_of_row(row: tuple[ObjectKey, object, Filings]) -> ObjectKey:
+    return row[0]

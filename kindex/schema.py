@@ -1,0 +1,234 @@
+"""Schema: what a store files each object under, compiled from its indexers.
+
+A schema is a constant. Adding or removing an indexer makes another one, so a write that computed its filings against
+one schema can tell at its commit whether they still fit, and a plan that was made for one is never run on another.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Generic, TypeAlias, TypeVar, Union
+
+from kindex.errors import IndexConflictError, IndexerError, UnknownIndexError
+from kindex.indexers.base import AnyIndexer, Indexer, NamespaceIndexer
+from kindex.indexers.labels import LabelIndexer, LabelKey
+from kindex.indexers.sorted import SortedIndexer
+from kindex.indexes import ColumnIndex, FamilyIndex, MapIndex, SortedIndex
+from kindex.objects import label_text
+from kindex.paths import JsonPath, map_at
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from kindex.indexes import Index
+    from kindex.keys import ObjectKey
+    from kindex.values import Filing
+
+T = TypeVar("T")
+
+Filings: TypeAlias = "list[Any]"
+"""Where one object is filed, for each index in the order of the schema: a Filing, or labels for a family."""
+
+NAMESPACE = 0
+"""The place of the namespace index, which every schema has first."""
+
+
+class Family:
+    """The identity of the indexes of all keys of one map."""
+
+    __slots__ = ("deny", "path")
+
+    def __init__(self, path: str, deny: frozenset[str]) -> None:
+        self.path = path
+        self.deny = deny
+
+    def covers(self, label: LabelKey) -> bool:
+        """Tell whether *label* is one of its keys."""
+        return label.path == self.path and label.key not in self.deny
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Family) and (self.path, self.deny) == (other.path, other.deny)
+
+    def __hash__(self) -> int:
+        return hash((self.path, self.deny))
+
+
+Spot: TypeAlias = "tuple[int, str | None]"
+"""Where an index is: its place in the schema, and its key within it where it is one of a family."""
+
+Identity: TypeAlias = Union["Indexer[Any, Any]", LabelKey, Family]
+"""What an index is known by: its plain indexer, the label key that several may share, or all keys of a map."""
+
+
+class Schema(Generic[T]):
+    """The indexers of a store, and one place for each index that they need.
+
+    Two LabelIndexers that name one key of one map share its place.
+    """
+
+    __slots__ = (
+        "_families",
+        "_functions",
+        "_label_groups",
+        "hidden",
+        "indexers",
+        "order",
+        "places",
+        "programs",
+        "sorted_places",
+    )
+
+    def __init__(self, indexers: Iterable[AnyIndexer[T]] = (), hidden: frozenset[Identity] = frozenset()) -> None:
+        """Compile *indexers*; equal ones count once.
+
+        *hidden* indexes are kept by writes but not seen by queries: one that is added late is built beside.
+
+        Raises:
+            IndexConflictError: two different ones have one name.
+            IndexerError: one of them is no indexer.
+        """
+        named: dict[str, AnyIndexer[T]] = {}
+        for indexer in (NamespaceIndexer(), *indexers):
+            if not isinstance(indexer, AnyIndexer):
+                raise IndexerError(
+                    f"{indexer!r} is no indexer; give Indexer(name, function) or one of the built-in ones"
+                )
+            present = named.setdefault(indexer.name, indexer)
+            if present != indexer:
+                raise IndexConflictError(indexer.name, present, indexer)
+        self.indexers = tuple(named.values())
+        keys: dict[str, dict[str, None]] = {}
+        families: list[Family] = []
+        functions: list[Indexer[T, Any]] = []
+        for indexer in self.indexers:
+            if isinstance(indexer, LabelIndexer):
+                if indexer.takes_all:
+                    families.append(Family(indexer.path, indexer.deny))
+                else:
+                    keys.setdefault(indexer.path, {}).update(dict.fromkeys(indexer.keys))
+            elif isinstance(indexer, Indexer) and not isinstance(indexer, NamespaceIndexer):
+                functions.append(indexer)
+        self._label_groups = [(map_at(JsonPath.parse(path)), tuple(group)) for path, group in keys.items()]
+        self._families = [(map_at(JsonPath.parse(family.path)), family.deny) for family in dict.fromkeys(families)]
+        self._functions = functions
+        identities: list[Identity] = [
+            NamespaceIndexer(),
+            *(LabelKey(path, key) for path, group in keys.items() for key in group),
+            *dict.fromkeys(families),
+            *functions,
+        ]
+        self.order = tuple(identities)
+        self.hidden = hidden & set(identities)
+        self.places: dict[Identity, int] = {
+            identity: place for place, identity in enumerate(identities) if identity not in self.hidden
+        }
+        self.sorted_places = [
+            (indexer, place) for place, indexer in enumerate(identities) if isinstance(indexer, SortedIndexer)
+        ]
+        self.programs: dict[Any, Any] = {}  # Any: compiled queries, kept by plans.program_of
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of the indexers, sorted."""
+        return tuple(sorted(indexer.name for indexer in self.indexers))
+
+    def find(self, identity: Indexer[Any, Any] | LabelKey) -> Spot | None:
+        """Find an index that queries may use; None if there is none."""
+        place = self.places.get(identity)
+        if place is not None:
+            return place, None
+        if isinstance(identity, LabelKey):
+            for family, place in self.places.items():
+                if isinstance(family, Family) and family.covers(identity):
+                    return place, identity.key
+        return None
+
+    def spot_of(self, identity: Indexer[Any, Any] | LabelKey) -> Spot:
+        """Find an index that queries may use.
+
+        Raises:
+            UnknownIndexError: there is none.
+        """
+        spot = self.find(identity)
+        if spot is None:
+            raise UnknownIndexError(identity.name, self.names)
+        return spot
+
+    def filings(self, key: ObjectKey, obj: T) -> Filings:
+        """Compute where *obj* belongs in each index; runs the user's index functions, so never under a lock.
+
+        Raises:
+            IndexFunctionError: one of them failed.
+        """
+        filings: Filings = [key.namespace or None]
+        for read, keys in self._label_groups:
+            labels = read(obj)
+            filings += [
+                value if type(value) is str else _odd_label(labels, name, value)
+                for name, value in zip(keys, map(labels.get, keys), strict=True)
+            ]
+        for read, deny in self._families:
+            filings.append(_all_labels(read(obj), deny))
+        for indexer in self._functions:
+            filings.append(indexer.filing_of(obj, key))
+        return filings
+
+    def blank(self) -> Filings:
+        """Give the filings of a slot that holds nothing."""
+        return [{} if isinstance(identity, Family) else None for identity in self.order]
+
+    def build(self, filings: Sequence[Filings], slots: Sequence[int]) -> list[Index]:
+        """Build every index over *filings* of slots 0, 1, 2 ...; the postings share the int objects of *slots*."""
+        columns: Sequence[Sequence[Any]] = list(zip(*filings, strict=True)) if filings else [()] * len(self.order)
+        return [_layout(identity).build(column, slots) for identity, column in zip(self.order, columns, strict=True)]
+
+    def plus(self, indexers: Iterable[AnyIndexer[T]]) -> Schema[T]:
+        """Give a schema that has *indexers* too; the indexes that they bring are hidden.
+
+        Raises:
+            IndexConflictError: one of them has the name of another; the message names both.
+        """
+        grown = Schema((*self.indexers, *indexers))
+        return Schema(grown.indexers, self.hidden | (set(grown.order) - set(self.order)))
+
+    def revealing(self, identities: Iterable[Identity]) -> Schema[T]:
+        """Give the same schema with *identities* visible."""
+        return Schema(self.indexers, self.hidden.difference(identities))
+
+    def minus(self, name: str) -> Schema[T]:
+        """Give a schema without the indexer called *name*.
+
+        Raises:
+            UnknownIndexError: there is none.
+            IndexerError: it is the namespace index, which every store has.
+        """
+        if name not in self.names:
+            raise UnknownIndexError(name, self.names)
+        if name == self.indexers[NAMESPACE].name:
+            raise IndexerError("the namespace index cannot be removed; every store has it")
+        return Schema((indexer for indexer in self.indexers if indexer.name != name), self.hidden)
+
+    def arrange(self, present: Mapping[Identity, Index]) -> list[Index]:
+        """Put indexes in the order of this schema; those that are not *present* are empty."""
+        return [present[identity] if identity in present else _layout(identity)() for identity in self.order]
+
+
+def _layout(identity: Identity) -> type[ColumnIndex | FamilyIndex | MapIndex]:
+    match identity:
+        case LabelKey() | NamespaceIndexer():
+            return ColumnIndex
+        case Family():
+            return FamilyIndex
+        case SortedIndexer():
+            return SortedIndex
+        case _:
+            return MapIndex
+
+
+def _odd_label(labels: Mapping[str, object], key: str, value: object) -> Filing:
+    """File a label that is no plain text; None is what ``get`` gives for a missing one, too."""
+    return label_text(value) if value is not None or key in labels else None
+
+
+def _all_labels(labels: Mapping[str, object], deny: frozenset[str]) -> dict[str, str]:
+    texts = ((key, label_text(value)) for key, value in labels.items() if key not in deny)
+    return {key: text for key, text in texts if text is not None}

@@ -1,0 +1,335 @@
+"""StoreView: the side of a store that reads."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Generic, TypeAlias, TypeVar
+
+from kindex.errors import IndexerError, ObjectNotFound, QueryError, ScopeError
+from kindex.indexers.labels import LabelIndexer, LabelKey
+from kindex.keys import ObjectKey
+from kindex.postings import size
+from kindex.queries import Fields, Labels, Names, Order, Query, Scan, Where, check_namespaced
+from kindex.schema import NAMESPACE
+from kindex.values import decoded, ordering
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+    from kindex.core import Core
+    from kindex.explain import Plan
+    from kindex.generation import Generation
+    from kindex.indexers.base import Indexer
+    from kindex.indexers.terms import Term
+    from kindex.values import IndexValue, ValueKey
+
+T = TypeVar("T")
+R = TypeVar("R")
+
+Countable: TypeAlias = "Indexer[Any, Any] | LabelIndexer | LabelKey"
+
+
+class StoreView(Generic[T]):
+    """Reads a store: what to hand to everybody but the one who writes.
+
+    Each call sees one state, and what it returns is detached from the store: a fresh list of borrowed objects. Borrowed
+    means: read them, do not edit them.
+
+    The query methods take the same arguments:
+
+    * *terms*: conditions made by indexers, all of which must hold.
+    * *namespace*: a name, several names (their union), or None for all.
+    * *label_selector*: text, a LabelSelector, a selector object (a dict or a model), or a plain map of labels.
+    * *field_selector*: text or a FieldSelector; a field that is absent equals an empty one.
+    * *where*: any predicate on an object; runs without the lock, on what is left.
+    * *order_by*: ``"key"``, a SortedIndexer, or its ``descending()``; objects without a value come last.
+    * *limit*: how many objects at most, counted after *where*.
+    * *scan*: what to do when no index answers: ``"allow"``, ``"warn"`` or ``"error"``; by default what the store says.
+
+    They raise QueryError for arguments that make no sense, SelectorError for a selector that cannot be understood,
+    UnknownIndexError for a term whose indexer the store does not have, ScopeError for a namespace where objects have
+    none, ScanRefusedError where a scan is refused, and InCommitError in a finalizer or signal handler that comes in the
+    middle of a commit.
+
+    >>> from kindex import LabelIndexer, Store
+    >>> store = Store(name="pods", indexers=[LabelIndexer("app")])
+    >>> _ = store.put({"metadata": {"name": "a", "namespace": "prod", "labels": {"app": "web"}}})
+    >>> pods = store.view()
+    >>> [pod["metadata"]["name"] for pod in pods.select(namespace="prod", label_selector="app=web")]
+    ['a']
+    """
+
+    __slots__ = ("_core",)
+
+    def __init__(self, core: Core[T]) -> None:
+        """Read *core*; ``Store.view()`` makes one."""
+        self._core = core
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.name!r}, {len(self)} objects)"
+
+    @property
+    def name(self) -> str:
+        """What the store is called in plans, errors and reports."""
+        return self._core.name
+
+    @property
+    def revision(self) -> int:
+        """How many commits there were."""
+        return self._core.generation.revision
+
+    @property
+    def scans(self) -> int:
+        """How many queries scanned: looked at more than 64 objects and at more than four times their answer."""
+        return self._core.scans
+
+    @property
+    def index_names(self) -> tuple[str, ...]:
+        """The names of the indexers, sorted."""
+        return self._core.generation.schema.names
+
+    def resource_version(self, *, namespace: str | None = None) -> str | None:
+        """Give the resource version of the last ``replace`` or ``bookmark``, of one namespace if it is named."""
+        return self._state(lambda generation: generation.resource_versions.get(namespace))
+
+    # One object
+
+    def get(self, name: str | ObjectKey, *, namespace: str | None = None) -> T | None:
+        """Give the object of this name, or None if it is not there. O(1).
+
+        Raises:
+            ScopeError: a name without a namespace where objects have one, or with one where they have none.
+            QueryError: a name with a slash in it, or an empty namespace.
+        """
+        core = self._core
+        bare = type(name) is not ObjectKey
+        if bare or namespace is not None:
+            name = key_named(name, namespace)
+        if core.pending is not None:
+            core.check_may_read()
+        with core.lock:
+            if core.pending is not None:
+                core.settle()
+            generation = core.generation
+            if bare or core.scope is not None:
+                _check_scope(core, generation, name)
+            slot = generation.slots.slot_of.get(name)  # type: ignore[arg-type]  # a key by now
+            return None if slot is None else generation.slots.objects[slot]
+
+    def require(self, name: str | ObjectKey, *, namespace: str | None = None) -> T:
+        """Give the object of this name, as ``get``.
+
+        Raises:
+            ObjectNotFound: it is not there.
+        """
+        found = self.get(name, namespace=namespace)
+        if found is None:
+            raise ObjectNotFound(key_named(name, namespace), self.name)
+        return found
+
+    def get_many(self, keys: Iterable[ObjectKey]) -> dict[ObjectKey, T]:
+        """Give those of *keys* that are there, with their objects, from one state. O(keys)."""
+        wanted = [_checked_key(key) for key in keys]
+
+        def found(generation: Generation[T]) -> dict[ObjectKey, T]:
+            pairs = ((key, generation.slots.get(key)) for key in wanted)
+            return {key: obj for key, obj in pairs if obj is not None}
+
+        return self._state(found)
+
+    def __contains__(self, key: object) -> bool:
+        checked = _checked_key(key)
+        return self._state(lambda generation: checked in generation.slots.slot_of)
+
+    def __len__(self) -> int:
+        return self._state(lambda generation: len(generation.slots))
+
+    def __iter__(self) -> Iterator[T]:
+        return iter(self.select())
+
+    # Queries
+
+    def select(
+        self,
+        *terms: Term[T],
+        namespace: Names = None,
+        label_selector: Labels = None,
+        field_selector: Fields = None,
+        where: Where[T] = None,
+        order_by: Order = None,
+        limit: int | None = None,
+        scan: Scan | None = None,
+    ) -> list[T]:
+        """Give the objects that answer a query, as a fresh list.
+
+        In no stated order without *order_by*, but the same for two queries of one revision. O(answer) with an index
+        for each part; a part without one is checked on each object that the others leave.
+        """
+        query = Query(self._core, terms, namespace, label_selector, field_selector)
+        if where is None and order_by is None and limit is None:
+            return query.objects(scan)
+        return [obj for _, obj in query.pairs(where, order_by, limit, scan)]
+
+    def keys(
+        self,
+        *terms: Term[T],
+        namespace: Names = None,
+        label_selector: Labels = None,
+        field_selector: Fields = None,
+        where: Where[T] = None,
+        order_by: Order = None,
+        limit: int | None = None,
+        scan: Scan | None = None,
+    ) -> list[ObjectKey]:
+        """Give the keys of the objects that ``select`` would give."""
+        query = Query(self._core, terms, namespace, label_selector, field_selector)
+        return [key for key, _ in query.pairs(where, order_by, limit, scan)]
+
+    def first(
+        self,
+        *terms: Term[T],
+        namespace: Names = None,
+        label_selector: Labels = None,
+        field_selector: Fields = None,
+        where: Where[T] = None,
+        order_by: Order = None,
+        scan: Scan | None = None,
+    ) -> T | None:
+        """Give one object that answers the query, the first by *order_by* if that is given; None if there is none."""
+        query = Query(self._core, terms, namespace, label_selector, field_selector)
+        return next((obj for _, obj in query.pairs(where, order_by, 1, scan)), None)
+
+    def any(
+        self,
+        *terms: Term[T],
+        namespace: Names = None,
+        label_selector: Labels = None,
+        field_selector: Fields = None,
+        where: Where[T] = None,
+        scan: Scan | None = None,
+    ) -> bool:
+        """Tell whether any object answers the query."""
+        query = Query(self._core, terms, namespace, label_selector, field_selector)
+        return bool(query.pairs(where, None, 1, scan))
+
+    def count(
+        self,
+        *terms: Term[T],
+        namespace: Names = None,
+        label_selector: Labels = None,
+        field_selector: Fields = None,
+        where: Where[T] = None,
+        scan: Scan | None = None,
+    ) -> int:
+        """Count the objects that answer a query. Where indexes answer all of it, no object is touched."""
+        query = Query(self._core, terms, namespace, label_selector, field_selector)
+        counted = query.count() if where is None else None
+        return len(query.pairs(where, None, None, scan)) if counted is None else counted
+
+    def explain(
+        self,
+        *terms: Term[T],
+        namespace: Names = None,
+        label_selector: Labels = None,
+        field_selector: Fields = None,
+        where: Where[T] = None,
+        order_by: Order = None,
+        limit: int | None = None,
+    ) -> Plan:
+        """Answer the query, and tell how: each step with its index, what was expected, what was left, what was scanned.
+
+        Refuses no scan; it says that it is one.
+        """
+        return Query(self._core, terms, namespace, label_selector, field_selector).plan(where, order_by, limit)
+
+    # Indexes
+
+    def index_values(self, index: Countable) -> list[IndexValue]:
+        """Give the values of an index, sorted: bool < int < str < tuple. O(values log values).
+
+        Raises:
+            UnknownIndexError: the store does not have it.
+            IndexerError: a LabelIndexer over several keys; name one with ``key()``.
+        """
+        return list(self.tally(index))
+
+    def tally(self, index: Countable) -> dict[Any, int]:  # Any: the values are of the type that the indexer says
+        """Count the objects under each value of an index, sorted as ``index_values``. No object is touched.
+
+        >>> from kindex import LabelIndexer, Store
+        >>> by_app = LabelIndexer("app")
+        >>> pods = Store(indexers=[by_app])
+        >>> for name, app in (("a", "web"), ("b", "db"), ("c", "web")):
+        ...     _ = pods.put({"metadata": {"name": name, "namespace": "x", "labels": {"app": app}}})
+        >>> pods.tally(by_app.key("app"))
+        {'db': 1, 'web': 2}
+        """
+        one = _only_key(index) if isinstance(index, LabelIndexer) else index
+        sizes = self._state(lambda generation: _sizes(generation, one))
+        return {decoded(key): count for key, count in sorted(sizes, key=lambda pair: ordering(pair[0]))}
+
+    def skipped(self) -> dict[str, int]:
+        """Count the objects on which an index function failed, by indexer with ``on_error="skip"``. O(objects)."""
+        return self._state(lambda generation: generation.skipped())
+
+    def _state(self, read: Callable[[Generation[T]], R]) -> R:
+        """Run *read*, which is kindex's own code, on the present state, under the lock."""
+        core = self._core
+        core.check_may_read()
+        with core.lock:
+            core.settle()
+            return read(core.generation)
+
+    def _check(self) -> None:
+        """Assert the invariants of the store."""
+        self._core._check()  # noqa: SLF001 - the same check, one room down
+
+
+def key_named(name: str | ObjectKey, namespace: str | None) -> ObjectKey:
+    """Make the key of what the caller names.
+
+    Raises:
+        QueryError: it names nothing.
+    """
+    if isinstance(name, ObjectKey):
+        if namespace is not None:
+            raise QueryError(f"{name!r} says its namespace; leave namespace= out")
+        return name
+    if not isinstance(name, str) or not name:
+        raise QueryError(f"an object is named by text or an ObjectKey, not {name!r}")
+    if "/" in name:
+        raise QueryError(f"{name!r} is no name; for the text of a key use ObjectKey.parse({name!r})")
+    if namespace is None:
+        return ObjectKey("", name)
+    if not isinstance(namespace, str) or not namespace:
+        raise QueryError(f"namespace={namespace!r} is no namespace; for an object that has none, leave it out")
+    return ObjectKey(namespace, name)
+
+
+def _checked_key(key: object) -> ObjectKey:
+    if not isinstance(key, ObjectKey):
+        raise QueryError(f"{key!r} is no ObjectKey; make one with ObjectKey(namespace, name) or ObjectKey.parse(text)")
+    return key
+
+
+def _check_scope(core: Core[Any], generation: Generation[Any], key: object) -> None:
+    """Refuse a name that cannot be meant so: "not there" must not come of a slip. The caller holds the lock."""
+    assert isinstance(key, ObjectKey)
+    if key.namespace:
+        check_namespaced(core, generation)
+    elif core.scope == "namespaced" or (core.scope is None and generation.indexes[NAMESPACE].present):  # type: ignore[union-attr]  # never a family
+        raise ScopeError(
+            f"the objects of store {core.name!r} have namespaces; say which {key.name!r}: get(name, namespace=...)"
+        )
+
+
+def _only_key(indexer: LabelIndexer) -> LabelKey:
+    if len(indexer.keys) != 1:
+        there = ", ".join(indexer.keys) or "all keys"
+        raise IndexerError(f"{indexer.name!r} indexes {there}; name one of them, such as by_labels.key('app')")
+    return indexer.key(indexer.keys[0])
+
+
+def _sizes(generation: Generation[Any], identity: Indexer[Any, Any] | LabelKey) -> list[tuple[ValueKey, int]]:
+    """Give the keys of an index with the sizes of their postings. The caller holds the lock."""
+    index = generation.index_at(generation.schema.spot_of(identity))
+    return [(key, size(index.posting(key))) for key in index.keys()]  # noqa: SIM118 - an index is no dict

@@ -1,0 +1,164 @@
+"""Writes: what a put, a delete or a batch of them becomes: entries for one commit, and deltas.
+
+User code (key and index functions, reading a UID, ``==``) runs first, without the lock, on the state as it was seen.
+Under the lock that state is compared again by identity; if anything that mattered has changed, the write starts over.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from kindex.beside import tidy
+from kindex.deltas import Added, Deleted, Updated
+from kindex.errors import InvalidObjectError, ScopeError
+from kindex.generation import Entry, Generation, admit
+from kindex.keys import ObjectKey
+from kindex.objects import uid_of
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from kindex.core import Core
+    from kindex.deltas import Delta
+    from kindex.schema import Filings, Schema
+
+T = TypeVar("T")
+
+
+def put(core: Core[T], obj: T) -> tuple[Delta[T], ...]:
+    """File one object; the hot path of ``write``."""
+    core.check_may_write()
+    key = checked_key(core, obj)
+    schema = core.generation.schema
+    filings = schema.filings(key, obj)
+    while True:
+        seen = core.generation
+        if seen.schema is not schema:
+            schema = seen.schema
+            filings = schema.filings(key, obj)
+        old = seen.slots.get(key)
+        renewed = old is not None and uid_changed(old, obj)
+        with core.lock:
+            core.settle()
+            generation = core.generation
+            slot = generation.slots.slot_of.get(key)
+            present = None if slot is None else generation.slots.objects[slot]
+            if generation.schema is not schema or present is not old:
+                continue
+            if schema.sorted_places:
+                admit(schema, generation.indexes, [(key, filings)])
+            if slot is None:
+                slot = generation.slots.unused(1)[0]
+                core.commit((Entry(slot, key, obj, generation.first_changes(filings)),))
+            else:
+                core.commit((Entry(slot, key, obj, generation.changes(slot, filings)),))
+        return deltas_of(key, old, obj, renewed=renewed)
+
+
+def delete(core: Core[T], key: ObjectKey) -> Deleted[T] | None:
+    """Remove one object; None, and no commit, when it is not there."""
+    for delta in write(core, {key: None}, {}, None):
+        assert isinstance(delta, Deleted)
+        return delta
+    return None
+
+
+def write(
+    core: Core[T],
+    writes: Mapping[ObjectKey, T | None],
+    filings: Mapping[ObjectKey, Filings],
+    schema: Schema[T] | None,
+) -> tuple[Delta[T], ...]:
+    """Do many writes in one commit, each key once: an object is put, None deletes.
+
+    Args:
+        core: the store.
+        writes: the last word on each key, in the order of the deltas.
+        filings: of the objects, as *schema* files them; computed anew if the store has another schema by now.
+        schema: what *filings* were computed for; None for none.
+    """
+    core.check_may_write()
+    while True:
+        seen = core.generation
+        if seen.schema is not schema:
+            schema = seen.schema
+            filings = {key: schema.filings(key, obj) for key, obj in writes.items() if obj is not None}
+        olds = {key: seen.slots.get(key) for key in writes}
+        renewed = {key for key, obj in writes.items() if obj is not None and uid_changed(olds[key], obj)}
+        with core.lock:
+            core.settle()
+            generation = core.generation
+            slots = generation.slots
+            if generation.schema is not schema or any(slots.get(key) is not old for key, old in olds.items()):
+                continue
+            entries = entries_for(generation, writes, filings)
+            if not entries:
+                return ()
+            core.commit(entries)
+        tidy(core)
+        deltas: list[Delta[T]] = []
+        for key, obj in writes.items():
+            deltas += deltas_of(key, olds[key], obj, renewed=key in renewed)
+        return tuple(deltas)
+
+
+def entries_for(
+    generation: Generation[T], writes: Mapping[ObjectKey, T | None], filings: Mapping[ObjectKey, Filings]
+) -> list[Entry]:
+    """Make the entries of a commit; deleting what is not there makes none. The caller holds the lock.
+
+    Slots that are freed here are not used again here: each slot has one entry, so the commit can be applied again.
+    """
+    admit(generation.schema, generation.indexes, filings.items())
+    slots = generation.slots
+    new = iter(slots.unused(sum(obj is not None and key not in slots.slot_of for key, obj in writes.items())))
+    entries = []
+    for key, obj in writes.items():
+        slot = slots.slot_of.get(key)
+        if obj is None:
+            if slot is not None:
+                entries.append(Entry(slot, key, None, generation.cleared(slot)))
+        elif slot is None:
+            entries.append(Entry(next(new), key, obj, generation.first_changes(filings[key])))
+        else:
+            entries.append(Entry(slot, key, obj, generation.changes(slot, filings[key])))
+    return entries
+
+
+def deltas_of(
+    key: ObjectKey, old: T | None, new: T | None, *, renewed: bool, final_state_known: bool = True
+) -> tuple[Delta[T], ...]:
+    """Say what happened to one key; *renewed*: by its UID it is another object now."""
+    if new is None:
+        return () if old is None else (Deleted(key, old, final_state_known),)
+    if old is None:
+        return (Added(key, new),)
+    if renewed:
+        return (Deleted(key, old, final_state_known), Added(key, new))
+    return (Updated(key, old, new),)
+
+
+def uid_changed(old: object, new: object) -> bool:
+    """Tell whether two objects of one key are not the same one; objects without a UID are taken for it."""
+    if old is None or old is new:
+        return False
+    before, after = uid_of(old), uid_of(new)
+    return bool(before and after and before != after)
+
+
+def checked_key(core: Core[T], obj: T) -> ObjectKey:
+    """Give the key of an object that is to be stored.
+
+    Raises:
+        InvalidObjectError: it is None, or has no usable key.
+        ScopeError: it has a namespace where objects have none, or the other way round.
+    """
+    if obj is None:
+        raise InvalidObjectError(f"None cannot be stored in {core.name!r}; to remove an object, delete its key")
+    key: Any = core.key_of(obj)  # Any: a key function may be anybody's
+    if type(key) is not ObjectKey or not key.name:
+        raise InvalidObjectError(f"the key function of store {core.name!r} gave {key!r}, not an ObjectKey with a name")
+    if core.scope is not None and (core.scope == "namespaced") is not bool(key.namespace):
+        has = f"namespace {key.namespace!r}" if key.namespace else "no namespace"
+        raise ScopeError(f"{key} has {has}, but store {core.name!r} is declared scope={core.scope!r}")
+    return key
