@@ -78,11 +78,17 @@ def _added(core: Core[T], late: Schema[T]) -> bool:
 
 def _built(late: Schema[T], keys: Sequence[ObjectKey | None], objects: Sequence[T | None]) -> dict[Identity, Index]:
     """Build the indexes of *late* over slots 0, 1, 2 ..., some of which are free. Runs index functions."""
-    blank = late.blank()
-    filings = [
-        blank if key is None else late.filings(key, cast("T", obj)) for key, obj in zip(keys, objects, strict=True)
-    ]
-    return dict(zip(late.order, late.build(filings, range(len(filings))), strict=True))
+    live = [slot for slot, key in enumerate(keys) if key is not None]
+    columns = late.columns(
+        cast("list[ObjectKey]", [keys[slot] for slot in live]), cast("list[T]", [objects[slot] for slot in live])
+    )
+    if len(live) < len(keys):
+        spread = [[blank] * len(keys) for blank in late.blank()]
+        for wide, column in zip(spread, columns, strict=True):
+            for slot, filing in zip(live, column, strict=True):
+                wide[slot] = filing
+        columns = spread
+    return dict(zip(late.order, late.build(columns, range(len(keys))), strict=True))
 
 
 def _merged(current: Generation[Any], complete: dict[Identity, Index], journal: Iterable[int]) -> dict[Identity, Index]:
@@ -125,15 +131,12 @@ def _rebuild(core: Core[T]) -> None:
         core.settle()
         before = core.generation
         slot_of, keys = before.slots.slot_of.copy(), before.slots.keys.copy()
-        objects, filings_of = before.slots.objects.copy(), before.reader()
+        objects, columns_of = before.slots.objects.copy(), before.reader()
         core.journals.append(journal)
     try:
-        kept = sorted(slot_of.items())
+        slots = list(slot_of.values())
         fresh = Generation.build(
-            before.schema,
-            [key for key, _ in kept],
-            [cast("T", objects[slot]) for _, slot in kept],
-            [filings_of(slot) for _, slot in kept],
+            before.schema, list(slot_of), cast("list[T]", [objects[slot] for slot in slots]), columns_of(slots)
         )
     except BaseException:
         with core.lock:

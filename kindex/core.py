@@ -15,7 +15,9 @@ instructions of the main thread. Hence the rules:
 from __future__ import annotations
 
 import threading
-from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
+
+import msgspec
 
 from kindex.errors import InCommitError
 from kindex.generation import Generation
@@ -31,10 +33,10 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 
-class Commit(NamedTuple):
+class Commit(msgspec.Struct, frozen=True, gc=False):
     """What is to be done in one step, on the generation that it was prepared for."""
 
-    generation: Generation[Any]  # Any: a generic NamedTuple costs more to make
+    generation: Generation[Any]  # Any: of any object type
     entries: Sequence[Entry]
     revision: int
     resource_versions: Mapping[str | None, str] | None
@@ -80,7 +82,7 @@ class Core(Generic[T]):
         self.scope = scope
         self.scan = scan
         self.lock = threading.RLock()
-        self.generation: Generation[T] = Generation.build(Schema(indexers), (), (), ())
+        self.generation: Generation[T] = _empty(Schema(indexers))
         self.pending: Commit | None = None
         self.journals: list[set[int]] = []
         self.scans = 0
@@ -131,3 +133,7 @@ class Core(Generic[T]):
         with self.lock:
             self.settle()
             self.generation._check()  # noqa: SLF001 - its own checker
+
+
+def _empty(schema: Schema[T]) -> Generation[T]:
+    return Generation.build(schema, (), (), schema.columns((), ()))

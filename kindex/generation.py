@@ -2,27 +2,34 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
+
+import msgspec
 
 from kindex.errors import IndexValueError
 from kindex.indexers.base import Indexer
-from kindex.indexes import ColumnIndex, FamilyIndex, MapIndex, SortedIndex
+from kindex.indexes import ColumnFull, ColumnIndex, FamilyIndex, MapIndex, SortedIndex
 from kindex.slots import SlotTable
 from kindex.values import SKIPPED, decoded, keys_in, ordering
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
+    from kindex.indexers.sorted import SortedIndexer
     from kindex.indexes import Index
     from kindex.keys import ObjectKey
     from kindex.schema import Filings, Identity, Schema, Spot
+    from kindex.values import ValueKey
 
 T = TypeVar("T")
 
 _EMPTY = MapIndex()
 
+_RESERVE = 16
+"""Indexes make room for a sixteenth more slots than there are, when they have to."""
 
-class Entry(NamedTuple):
+
+class Entry(msgspec.Struct, frozen=True, gc=False):
     """What a commit does to one slot: afterwards it holds *obj*, filed as *changes* say; None frees it.
 
     It says what shall be, not what to do, so applying it again completes an application that was cut short.
@@ -30,8 +37,8 @@ class Entry(NamedTuple):
 
     slot: int
     key: ObjectKey
-    obj: Any  # Any: a NamedTuple of 3.11 that is generic costs more to make
-    changes: Sequence[tuple[int, Any]]
+    obj: Any  # Any: an object of the store, whatever it keeps
+    changes: Sequence[tuple[int, Any]]  # Any: a Filing, or the labels of a family
 
 
 class Generation(Generic[T]):
@@ -41,7 +48,7 @@ class Generation(Generic[T]):
     the state (a first list, a late index, a table that became sparse) builds another generation beside and swaps it in.
     """
 
-    __slots__ = ("indexes", "resource_versions", "revision", "schema", "slots")
+    __slots__ = ("_reserved", "indexes", "resource_versions", "revision", "schema", "slots")
 
     def __init__(
         self,
@@ -55,23 +62,33 @@ class Generation(Generic[T]):
         self.slots = slots
         self.indexes = indexes
         self.revision = revision
+        self._reserved = slots.capacity
         self.resource_versions = {} if resource_versions is None else resource_versions
 
     @classmethod
     def build(
-        cls, schema: Schema[T], keys: Sequence[ObjectKey], objects: Sequence[T], filings: Sequence[Filings]
+        cls, schema: Schema[T], keys: Sequence[ObjectKey], objects: Sequence[T], columns: Sequence[list[Any]]
     ) -> Generation[T]:
-        """Build one from scratch: slots 0, 1, 2 ... in the order given. O(objects x indexes).
+        """Build one from scratch: slots 0, 1, 2 ... in the order of the keys. O(objects x indexes).
 
-        In key order a namespace is one run of slots, and its bitmap tiny.
+        In this order a namespace is one run of slots, and its bitmap tiny.
+
+        Args:
+            schema: what to file under.
+            keys: of the objects, in any order, all different.
+            objects: one for each key.
+            columns: their filings, index by index, as ``Schema.columns`` gives them.
 
         Raises:
             IndexValueError: a sorted index would hold values of two types.
         """
-        admit(schema, (), zip(keys, filings, strict=True))
+        order = sorted(range(len(keys)), key=keys.__getitem__)
+        if order != list(range(len(keys))):
+            keys, objects, *columns = ([column[i] for i in order] for column in (keys, objects, *columns))
+        _admit_columns(schema, keys, columns)
         slots = SlotTable(keys, objects)
         # One int object a slot serves every posting.
-        indexes = schema.build(filings, list(slots.slot_of.values()))
+        indexes = schema.build(columns, list(slots.slot_of.values()))
         return cls(schema, slots, indexes)
 
     def index_at(self, spot: Spot) -> MapIndex | ColumnIndex:
@@ -82,34 +99,32 @@ class Generation(Generic[T]):
             return index.members.get(cast("str", member), _EMPTY)
         return cast("MapIndex | ColumnIndex", index)
 
-    def changes(self, slot: int, filings: Filings) -> list[tuple[int, Any]]:
+    def changes(self, slot: int, filings: Filings) -> Sequence[tuple[int, Any]]:
         """List the indexes in which *slot* is to be moved, with the new filing."""
-        return [
-            (place, filing)
-            for place, (index, filing) in enumerate(zip(self.indexes, filings, strict=True))
-            if not index.holds(slot, filing)
-        ]
+        filed = [index.filing(slot) for index in self.indexes]
+        if filed == filings:
+            return ()
+        return [(place, new) for place, (old, new) in enumerate(zip(filed, filings, strict=True)) if old != new]
 
     def first_changes(self, filings: Filings) -> list[tuple[int, Any]]:
         """The same for a slot that is free now."""
-        return [(place, filing) for place, filing in enumerate(filings) if filing is not None]
+        return [change for change in enumerate(filings) if change[1] is not None]
 
-    def cleared(self, slot: int) -> list[tuple[int, Any]]:
+    def cleared(self, slot: int) -> Sequence[tuple[int, Any]]:
         """List the indexes in which *slot* is filed, with the filing of a slot that holds nothing."""
-        return [
-            (place, blank)
-            for place, (index, blank) in enumerate(zip(self.indexes, self.schema.blank(), strict=True))
-            if not index.holds(slot, blank)
-        ]
+        return self.changes(slot, self.schema.blank())
 
     def filings(self, slot: int) -> Filings:
         """Tell where *slot* is filed in each index."""
         return [index.filing(slot) for index in self.indexes]
 
-    def reader(self) -> Callable[[int], Filings]:
-        """Give ``filings`` as they are now, to be used without the lock. O(slots x indexes), in C."""
+    def reader(self) -> Callable[[Sequence[int]], list[list[Any]]]:
+        """Give ``filings`` as they are now, for many slots, index by index, to be used without the lock.
+
+        Copies the reverse sides, in C: O(slots x indexes).
+        """
         readers = [index.reader() for index in self.indexes]
-        return lambda slot: [read(slot) for read in readers]
+        return lambda slots: [list(map(read, slots)) for read in readers]
 
     def under(self, schema: Schema[T], built: Mapping[Identity, Index] | None = None) -> Generation[T]:
         """Give the same state under another *schema*; indexes that it has not in common are empty, or *built*."""
@@ -122,20 +137,24 @@ class Generation(Generic[T]):
     def apply(self, entries: Iterable[Entry]) -> None:
         """Bring the state to what *entries* say. May be done again, from the first one, after an interruption."""
         slots, indexes = self.slots, self.indexes
-        for slot, key, obj, changes in entries:
-            if slot >= len(slots.objects):
+        for entry in entries:
+            slot = entry.slot
+            if slot >= self._reserved:
+                # In steps, so that a new object does not have to visit every index.
+                capacity = slot + slot // _RESERVE + _RESERVE
                 for index in indexes:
-                    index.reserve(slot + 1)
-            if obj is None:
-                slots.release(slot, key)
+                    index.reserve(capacity)
+                self._reserved = capacity
+            if entry.obj is None:
+                slots.release(slot, entry.key)
             else:
-                slots.assign(slot, key, obj)
-            for place, filing in changes:
-                index = indexes[place]
-                if type(index) is ColumnIndex and index.full(filing):
-                    indexes[place] = index = index.as_map()
-                index.file(slot, filing)
-                index.shrink()
+                slots.assign(slot, entry.key, entry.obj)
+            for place, filing in entry.changes:
+                try:
+                    indexes[place].file(slot, filing)
+                except ColumnFull:
+                    indexes[place] = wider = cast("ColumnIndex", indexes[place]).as_map()
+                    wider.file(slot, filing)
 
     def skipped(self) -> dict[str, int]:
         """Count, for each index whose function may fail, the objects on which it did. O(slots)."""
@@ -164,7 +183,7 @@ def admit(schema: Schema[Any], indexes: Sequence[Index], filings: Iterable[tuple
 
     Args:
         schema: of the generation that is to take the objects.
-        indexes: its indexes; none for a new generation.
+        indexes: its indexes.
         filings: of the objects to be put.
 
     Raises:
@@ -174,17 +193,29 @@ def admit(schema: Schema[Any], indexes: Sequence[Index], filings: Iterable[tuple
         return
     filings = list(filings)
     for indexer, place in schema.sorted_places:
-        index = indexes[place] if indexes else None
-        kept = index.ordered[0] if isinstance(index, SortedIndex) and index.ordered else None
-        for key, filed in filings:
-            for value in keys_in(filed[place]):
-                kept = value if kept is None else kept
-                if ordering(value)[0] == ordering(kept)[0]:
-                    continue
-                if indexer.on_error == "raise":
-                    kinds = [type(decoded(each)).__name__ for each in (value, kept)]
-                    reason = (
-                        f"a sorted index holds one type: {decoded(value)!r} is {kinds[0]}, the others are {kinds[1]}"
-                    )
-                    raise IndexValueError(indexer.name, key, reason)
-                filed[place] = SKIPPED
+        index = cast("SortedIndex", indexes[place])
+        column = [filed[place] for _, filed in filings]
+        _admit_one_type(indexer, index.ordered[0] if index.ordered else None, [key for key, _ in filings], column)
+        for (_, filed), filing in zip(filings, column, strict=True):
+            filed[place] = filing
+
+
+def _admit_columns(schema: Schema[Any], keys: Sequence[ObjectKey], columns: Sequence[list[Any]]) -> None:
+    for indexer, place in schema.sorted_places:
+        _admit_one_type(indexer, None, keys, columns[place])
+
+
+def _admit_one_type(
+    indexer: SortedIndexer[Any, Any], like: ValueKey | None, keys: Sequence[ObjectKey], column: list[Any]
+) -> None:
+    """Check that the values in *column* are of the type of *like*, or else of the first of them."""
+    for i, (key, filing) in enumerate(zip(keys, column, strict=True)):
+        for value in keys_in(filing):
+            like = value if like is None else like
+            if ordering(value)[0] == ordering(like)[0]:
+                continue
+            if indexer.on_error == "raise":
+                kinds = [type(decoded(each)).__name__ for each in (value, like)]
+                reason = f"a sorted index holds one type: {decoded(value)!r} is {kinds[0]}, the others are {kinds[1]}"
+                raise IndexValueError(indexer.name, key, reason)
+            column[i] = SKIPPED

@@ -7,7 +7,7 @@ Two layouts of one interface:
 
 * ``MapIndex`` keeps each slot's filing as it is, 8 bytes a slot; an object may have several values.
 * ``ColumnIndex``, for label keys, numbers the values and keeps one column of value ids: 1 byte a slot up to 255 values,
-  2 bytes up to 65,535. Beyond that a map is smaller, and ``fitting`` makes one.
+  2 bytes up to 65,535. Beyond that a map is smaller: ``file`` raises ColumnFull, and ``as_map`` gives it.
 
 ``file`` says what shall be: doing it again after an interruption (KeyboardInterrupt, MemoryError) completes it. Hence
 its order: the new posting first, the old one next, the reverse side last.
@@ -30,6 +30,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from kindex.values import Filing, ValueKey
+
+_NARROW = 0xFF
+"""The largest value id that a column of bytes holds."""
 
 _WIDEST = 0xFFFF
 """The largest value id that a column holds; from there on a map takes less memory."""
@@ -93,8 +96,11 @@ class MapIndex:
         return self.filed[slot]
 
     def holds(self, slot: int, filing: Filing) -> bool:
-        """Tell whether *slot* is filed just so."""
-        return self.filed[slot] == filing
+        """Tell whether *slot* is filed just so; values have no order."""
+        filed = self.filed[slot]
+        if filed == filing:
+            return True
+        return type(filed) is Several and type(filing) is Several and frozenset(filed) == frozenset(filing)
 
     def reader(self) -> Callable[[int], Filing]:
         """Give ``filing`` as it is now, to be used without the lock. A copy of the reverse side: O(slots), in C."""
@@ -110,6 +116,7 @@ class MapIndex:
         """Move *slot* from where it is filed to *filing*. O(values of both)."""
         old, new = keys_in(self.filed[slot]), keys_in(filing)
         forward = self.forward
+        closed = False
         for key in new:
             forward[key] = adding(forward.get(key), slot)
             self._opened(key)
@@ -121,6 +128,7 @@ class MapIndex:
                 # Dropped when empty: an index over short-lived values (pod IPs) would grow for ever.
                 self._closed(key)
                 forward.pop(key, None)
+                closed = True
             else:
                 forward[key] = remaining
         if new:
@@ -128,14 +136,16 @@ class MapIndex:
         else:
             self.present.discard(slot)
         self.filed[slot] = filing
+        if closed:
+            self._shrink()
+        elif len(forward) > self._peak:
+            self._peak = len(forward)
 
-    def shrink(self) -> None:
+    def _shrink(self) -> None:
         """Give memory back when most values have gone: a dict does not shrink by itself."""
-        if len(self.forward) * _SPARSE < self._peak:
+        if self._peak > _SMALL and len(self.forward) * _SPARSE < self._peak:
             self.forward = dict(self.forward)
             self._peak = max(_SMALL, len(self.forward))
-        elif len(self.forward) > self._peak:
-            self._peak = len(self.forward)
 
     def _opened(self, key: ValueKey) -> None:
         """Note that *key* has a posting now, perhaps its first."""
@@ -153,6 +163,10 @@ class MapIndex:
         assert all(isinstance(posting, int) or len(posting) > 1 for posting in self.forward.values())
         assert self.present == BitMap(slot for slot, filing in enumerate(self.filed) if keys_in(filing))
         assert self.present <= live
+
+
+class ColumnFull(Exception):  # noqa: N818 - never leaves kindex: says that an index needs the other layout
+    """A column cannot number another value; ``as_map`` gives the layout that can."""
 
 
 class ColumnIndex:
@@ -223,26 +237,41 @@ class ColumnIndex:
             self.column.frombytes(bytes(missing * self.column.itemsize))
 
     def file(self, slot: int, filing: Filing) -> None:
-        """Move *slot* from where it is filed to *filing*, which is no value or one. O(1)."""
-        old = self.column[slot]
-        new = 0 if filing is None else self._id_of(cast("ValueKey", filing))
-        if new:
-            self.postings[new] = adding(self.postings[new], slot)
-            self.present.add(slot)
+        """Move *slot* from where it is filed to *filing*, which is no value or one. O(1).
+
+        Raises:
+            ColumnFull: it would be a value more than a column can number; nothing was changed.
+        """
+        postings = self.postings
+        old, new = self.column[slot], 0
+        if filing is None:
+            self.present.discard(slot)
+        else:
+            key = cast("ValueKey", filing)
+            new = self.ids.get(key, 0)
+            posting = postings[new]
+            if posting is None:
+                new = self._open(key)
+            if type(posting) is BitMap:
+                posting.add(slot)
+            else:
+                postings[new] = adding(posting, slot)
+            if not old:
+                self.present.add(slot)
+        closed = False
         if old and old != new:
-            remaining = removing(self.postings[old], slot)
-            self.postings[old] = remaining
+            remaining = removing(postings[old], slot)
+            postings[old] = remaining
             if remaining is None:
                 self._close(old)
-        if not new:
-            self.present.discard(slot)
-        if new > _TOP[self.column.typecode]:
+                closed = True
+        try:
+            self.column[slot] = new
+        except OverflowError:
             self.column = array(_typecode(new), self.column)
-        self.column[slot] = new
-
-    def full(self, filing: Filing) -> bool:
-        """Tell whether *filing* brings a value more than a column can number."""
-        return len(self.ids) >= _WIDEST and filing is not None and filing not in self.ids
+            self.column[slot] = new
+        if closed:
+            self._shrink()
 
     def as_map(self) -> MapIndex:
         """Give the same index in the other layout. O(slots)."""
@@ -250,10 +279,10 @@ class ColumnIndex:
         index.forward = {key: cast("Posting", self.postings[number]) for key, number in self.ids.items()}
         index.filed = [self.values[number] for number in self.column]
         index.present = self.present
-        index.shrink()
+        index._peak = len(index.forward)  # noqa: SLF001 - a layout of the same
         return index
 
-    def shrink(self) -> None:
+    def _shrink(self) -> None:
         """Give memory back when most values have gone: renumber those that are left. O(slots), then rarely."""
         if len(self.values) <= _SMALL or len(self.ids) * _SPARSE >= len(self.values):
             return
@@ -265,18 +294,20 @@ class ColumnIndex:
         ids, values, free = {key: new for new, key in enumerate(self.ids, 1)}, [None, *self.ids], BitMap()
         self.column, self.ids, self.values, self.postings, self.free = column, ids, values, postings, free
 
-    def _id_of(self, key: ValueKey) -> int:
+    def _open(self, key: ValueKey) -> int:
+        """Give a new value an id, or finish what was cut short while one was given; each line may be done again."""
         number = self.ids.get(key)
-        if number is not None and number < len(self.postings) and self.postings[number] is not None:
-            return number
-        # A new value, or one whose opening was cut short; each line may be done again.
         if number is None:
-            number = self.free.min() if self.free else len(self.values)
+            if len(self.ids) >= _WIDEST:
+                raise ColumnFull
+            if not self.free:
+                self.free.add(len(self.values))
+            number = self.free.min()
+            while len(self.values) <= number:
+                self.values.append(None)
+            while len(self.postings) <= number:
+                self.postings.append(None)
             self.ids[key] = number
-        while len(self.values) <= number:
-            self.values.append(None)
-        while len(self.postings) <= number:
-            self.postings.append(None)
         self.values[number] = key
         self.free.discard(number)
         return number
@@ -304,12 +335,9 @@ class ColumnIndex:
         assert self.present <= live
 
 
-_TOP = {"B": 0xFF, "H": _WIDEST}
-
-
 def _typecode(top: int) -> str:
     """Name the narrowest column that holds ids up to *top*."""
-    return "B" if top <= _TOP["B"] else "H"
+    return "B" if top <= _NARROW else "H"
 
 
 class SortedIndex(MapIndex):
@@ -423,20 +451,17 @@ class FamilyIndex:
                 member = ColumnIndex()
                 member.reserve(len(self.counts))
                 self.members[key] = member
-            if type(member) is ColumnIndex and member.full(value):
-                self.members[key] = member = member.as_map()
-            member.file(slot, value)
+            try:
+                member.file(slot, value)
+            except ColumnFull:
+                self.members[key] = member = cast("ColumnIndex", member).as_map()
+                member.file(slot, value)
         for key, member in tuple(self.members.items()):
             if key not in labels and slot in member.present:
                 member.file(slot, None)
             if not member.present:
                 self.members.pop(key, None)
         self.counts[slot] = len(labels)
-
-    def shrink(self) -> None:
-        """Give memory back when most values have gone."""
-        for member in self.members.values():
-            member.shrink()
 
     def _check(self, live: BitMap) -> None:
         """Assert the invariants; *live* are the slots that hold objects."""

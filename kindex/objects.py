@@ -98,6 +98,11 @@ def uid_of(obj: object) -> str:
     >>> uid_of({"metadata": {"uid": "u1"}})
     'u1'
     """
+    if type(obj) is dict:
+        metadata = obj.get("metadata")
+        if type(metadata) is dict:
+            uid = metadata.get("uid")
+            return uid if type(uid) is str else text_of(uid)
     return text_of(member_of(member_of(obj, "metadata"), "uid"))
 
 

@@ -6,9 +6,12 @@ lock only that is left to look at; while there is any, it is compared too, and t
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Generic, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
+
+import attrs
 
 from kindex.beside import catch_up, tidy
+from kindex.deltas import Added
 from kindex.errors import QueryError, ScopeError
 from kindex.generation import Generation
 from kindex.objects import resource_version_of, uid_of
@@ -56,6 +59,7 @@ class _Replacement(Generic[T]):
         self._namespace = namespace
         self._schema: Schema[T] | None = None
         self._filings: dict[ObjectKey, Filings] = {}
+        self._columns: list[list[Any]] | None = None
 
     def attempt(self, versions: dict[str | None, str] | None) -> tuple[Delta[T], ...] | None:
         """Do it, and give the deltas; None when the store has another generation by then."""
@@ -64,23 +68,24 @@ class _Replacement(Generic[T]):
         with core.lock:
             core.settle()
             before = core.generation
-            keys, objects, filings_of = before.slots.keys.copy(), before.slots.objects.copy(), before.reader()
+            keys, objects = before.slots.keys.copy(), before.slots.objects.copy()
+            columns_of = None if self._namespace is None else before.reader()
             core.journals.append(journal)
         try:
             if self._schema is not before.schema:
-                self._schema, self._filings = before.schema, {}
+                self._schema, self._filings, self._columns = before.schema, {}, None
             slot_of = {key: slot for slot, key in enumerate(keys) if key is not None}
             changes = _Changes(
                 {key: cast("T", objects[slot]) for key, slot in slot_of.items() if self._concerns(key)}, self._wanted
             )
             fresh: Generation[T] | None = None
             if changes.big(len(slot_of)) and not before.schema.hidden:
-                others = [
-                    (key, cast("T", objects[slot]), filings_of(slot))
-                    for key, slot in slot_of.items()
-                    if not self._concerns(key)
-                ]
-                fresh = self._built(before.schema, others)
+                rest: _Rest[T] = _Rest([], [], before.schema.columns((), ()))
+                if columns_of is not None:
+                    others = {key: slot for key, slot in slot_of.items() if not self._concerns(key)}
+                    slots = list(others.values())
+                    rest = _Rest(list(others), cast("list[T]", [objects[slot] for slot in slots]), columns_of(slots))
+                fresh = self._built(before.schema, rest)
             while True:
                 if fresh is None:
                     self._file(changes.puts)
@@ -112,12 +117,13 @@ class _Replacement(Generic[T]):
             if key not in self._filings:
                 self._filings[key] = self._schema.filings(key, obj)
 
-    def _built(self, schema: Schema[T], others: list[tuple[ObjectKey, T, Filings]]) -> Generation[T]:
-        """Build a generation of what is wanted, and of *others*, which stay as they are."""
-        self._file(self._wanted)
-        rows = [(key, obj, self._filings[key]) for key, obj in self._wanted.items()]
-        rows = sorted(rows + others, key=_key_of_row)
-        return Generation.build(schema, [row[0] for row in rows], [row[1] for row in rows], [row[2] for row in rows])
+    def _built(self, schema: Schema[T], rest: _Rest[T]) -> Generation[T]:
+        """Build a generation of what is wanted and of the *rest*."""
+        keys, objects = list(self._wanted), list(self._wanted.values())
+        if self._columns is None:
+            self._columns = schema.columns(keys, objects)
+        columns = [mine + other for mine, other in zip(self._columns, rest.columns, strict=True)]
+        return Generation.build(schema, keys + rest.keys, objects + rest.objects, columns)
 
     def _commit(
         self,
@@ -142,6 +148,15 @@ class _Replacement(Generic[T]):
             before.resource_versions.update(versions)
 
 
+@attrs.frozen
+class _Rest(Generic[T]):
+    """What a replace of one namespace leaves as it is, with its filings, index by index."""
+
+    keys: list[ObjectKey]
+    objects: list[T]
+    columns: list[list[Any]]
+
+
 class _Changes(Generic[T]):
     """How what is wanted differs from what is present."""
 
@@ -149,12 +164,14 @@ class _Changes(Generic[T]):
         self._present = present
         self._wanted = wanted
         self.gone = dict.fromkeys(key for key in present if key not in wanted)
-        self.puts = {key: obj for key, obj in wanted.items() if not _same(present.get(key), obj)}
-        self._renewed = {key for key, obj in self.puts.items() if uid_changed(present.get(key), obj)}
+        self.puts = (
+            {key: obj for key, obj in wanted.items() if not _same(present.get(key), obj)} if present else dict(wanted)
+        )
+        self._renewed = {key for key in present if key in self.puts and uid_changed(present[key], self.puts[key])}
 
     def big(self, held: int) -> bool:
         """Tell whether more than half of all keys are new or gone, of a store that holds *held*."""
-        added = sum(key not in self._present for key in self.puts)
+        added = len(self.puts.keys() - self._present.keys())
         return 2 * (added + len(self.gone)) > held + added
 
     def foresaw(self, now: dict[ObjectKey, T | None]) -> bool:
@@ -181,8 +198,11 @@ class _Changes(Generic[T]):
     def deltas(self) -> Iterator[Delta[T]]:
         """Say what happened, deletions last; a relist does not know the last state of what is gone."""
         for key, obj in self.puts.items():
-            renewed = key in self._renewed
-            yield from deltas_of(key, self._present.get(key), obj, renewed=renewed, final_state_known=False)
+            old = self._present.get(key)
+            if old is None:
+                yield Added(key, obj)
+            else:
+                yield from deltas_of(key, old, obj, renewed=key in self._renewed, final_state_known=False)
         for key in self.gone:
             yield from deltas_of(key, self._present[key], None, renewed=False, final_state_known=False)
 
@@ -195,7 +215,3 @@ def _same(old: object, new: object) -> bool:
     if uid and version:
         return uid == uid_of(old) and version == resource_version_of(old)
     return bool(old == new)
-
-
-def _key_of_row(row: tuple[ObjectKey, object, Filings]) -> ObjectKey:
-    return row[0]

@@ -6,7 +6,8 @@ one schema can tell at its commit whether they still fit, and a plan that was ma
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Generic, TypeAlias, TypeVar, Union
+from operator import itemgetter
+from typing import TYPE_CHECKING, Any, Generic, TypeAlias, TypeVar, Union, cast
 
 from kindex.errors import IndexConflictError, IndexerError, UnknownIndexError
 from kindex.indexers.base import AnyIndexer, Indexer, NamespaceIndexer
@@ -107,7 +108,7 @@ class Schema(Generic[T]):
                     keys.setdefault(indexer.path, {}).update(dict.fromkeys(indexer.keys))
             elif isinstance(indexer, Indexer) and not isinstance(indexer, NamespaceIndexer):
                 functions.append(indexer)
-        self._label_groups = [(map_at(JsonPath.parse(path)), tuple(group)) for path, group in keys.items()]
+        self._label_groups = [_LabelGroup(path, tuple(group)) for path, group in keys.items()]
         self._families = [(map_at(JsonPath.parse(family.path)), family.deny) for family in dict.fromkeys(families)]
         self._functions = functions
         identities: list[Identity] = [
@@ -160,25 +161,37 @@ class Schema(Generic[T]):
             IndexFunctionError: one of them failed.
         """
         filings: Filings = [key.namespace or None]
-        for read, keys in self._label_groups:
-            labels = read(obj)
-            filings += [
-                value if type(value) is str else _odd_label(labels, name, value)
-                for name, value in zip(keys, map(labels.get, keys), strict=True)
-            ]
+        for group in self._label_groups:
+            filings += group.filings(group.read(obj))
         for read, deny in self._families:
             filings.append(_all_labels(read(obj), deny))
         for indexer in self._functions:
             filings.append(indexer.filing_of(obj, key))
         return filings
 
+    def columns(self, keys: Sequence[ObjectKey], objects: Sequence[T]) -> list[list[Any]]:
+        """Compute ``filings`` of many objects, index by index: what ``build`` takes.
+
+        The same values at a third of the cost, and without a list for each object, which the collector would visit.
+
+        Raises:
+            IndexFunctionError: an index function failed.
+        """
+        columns: list[list[Any]] = [[key.namespace or None for key in keys]]
+        for group in self._label_groups:
+            columns += group.columns(list(map(group.read, objects)))
+        columns += [[_all_labels(read(obj), deny) for obj in objects] for read, deny in self._families]
+        columns += [
+            [indexer.filing_of(obj, key) for key, obj in zip(keys, objects, strict=True)] for indexer in self._functions
+        ]
+        return columns
+
     def blank(self) -> Filings:
         """Give the filings of a slot that holds nothing."""
         return [{} if isinstance(identity, Family) else None for identity in self.order]
 
-    def build(self, filings: Sequence[Filings], slots: Sequence[int]) -> list[Index]:
-        """Build every index over *filings* of slots 0, 1, 2 ...; the postings share the int objects of *slots*."""
-        columns: Sequence[Sequence[Any]] = list(zip(*filings, strict=True)) if filings else [()] * len(self.order)
+    def build(self, columns: Sequence[Sequence[Any]], slots: Sequence[int]) -> list[Index]:
+        """Build every index over the filings of slots 0, 1, 2 ...; the postings share the int objects of *slots*."""
         return [_layout(identity).build(column, slots) for identity, column in zip(self.order, columns, strict=True)]
 
     def plus(self, indexers: Iterable[AnyIndexer[T]]) -> Schema[T]:
@@ -224,8 +237,44 @@ def _layout(identity: Identity) -> type[ColumnIndex | FamilyIndex | MapIndex]:
             return MapIndex
 
 
-def _odd_label(labels: Mapping[str, object], key: str, value: object) -> Filing:
-    """File a label that is no plain text; None is what ``get`` gives for a missing one, too."""
+class _LabelGroup:
+    """The label keys of one map, read together: most objects have them all, as text, and that case is quick."""
+
+    __slots__ = ("_keys", "_texts", "_values", "read")
+
+    def __init__(self, path: str, keys: tuple[str, ...]) -> None:
+        self.read = map_at(JsonPath.parse(path))
+        self._keys = keys
+        self._values = itemgetter(*keys) if len(keys) > 1 else None
+        self._texts = (str,) * len(keys)
+
+    def filings(self, labels: Mapping[str, object]) -> Sequence[Filing]:
+        """File one object's labels, in the order of the keys."""
+        if self._values is not None:
+            try:
+                values = self._values(labels)
+            except KeyError:
+                pass
+            else:
+                if tuple(map(type, values)) == self._texts:
+                    return cast("Sequence[Filing]", values)
+        return [_filing_of_label(labels, key) for key in self._keys]
+
+    def columns(self, maps: Sequence[Mapping[str, object]]) -> list[list[Filing]]:
+        """File many objects' labels, key by key."""
+        columns: list[list[Filing]] = []
+        for key in self._keys:
+            column = cast("list[Filing]", [labels.get(key) for labels in maps])
+            if set(map(type, column)) != {str}:
+                column = [_filing_of_label(labels, key) for labels in maps]
+            columns.append(column)
+        return columns
+
+
+def _filing_of_label(labels: Mapping[str, object], key: str) -> Filing:
+    value = labels.get(key)
+    if type(value) is str:
+        return value
     return label_text(value) if value is not None or key in labels else None
 
 

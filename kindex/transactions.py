@@ -135,8 +135,9 @@ class Transaction(Generic[T]):
         own: Core[T] = Core(name=core.name, indexers=(), key_of=core.key_of, scope="namespaced", scan="allow")
         puts = {key: obj for key, obj in self._writes.items() if obj is not None}
         assert self._schema is not None
-        filings = [self._filings[key] for key in puts]
-        own.generation = Generation.build(self._schema, list(puts), list(puts.values()), filings)
+        columns = [list(column) for column in zip(*(self._filings[key] for key in puts), strict=True)]
+        columns = columns or self._schema.columns((), ())
+        own.generation = Generation.build(self._schema, list(puts), list(puts.values()), columns)
         return own
 
     def _write(self, key: ObjectKey, obj: T | None) -> None:

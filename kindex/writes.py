@@ -26,32 +26,29 @@ T = TypeVar("T")
 
 
 def put(core: Core[T], obj: T) -> tuple[Delta[T], ...]:
-    """File one object; the hot path of ``write``."""
+    """File one object; ``write`` for one, and the hot path."""
     core.check_may_write()
     key = checked_key(core, obj)
-    schema = core.generation.schema
-    filings = schema.filings(key, obj)
+    schema: Schema[T] | None = None
+    filings: Filings = []
     while True:
         seen = core.generation
         if seen.schema is not schema:
             schema = seen.schema
             filings = schema.filings(key, obj)
-        old = seen.slots.get(key)
+        slots = seen.slots
+        slot = slots.slot_of.get(key)
+        old = None if slot is None else slots.objects[slot]
         renewed = old is not None and uid_changed(old, obj)
         with core.lock:
             core.settle()
-            generation = core.generation
-            slot = generation.slots.slot_of.get(key)
-            present = None if slot is None else generation.slots.objects[slot]
-            if generation.schema is not schema or present is not old:
+            if core.generation is not seen or (key in slots.slot_of if old is None else slots.get(key) is not old):
                 continue
-            if schema.sorted_places:
-                admit(schema, generation.indexes, [(key, filings)])
+            admit(schema, seen.indexes, [(key, filings)])
             if slot is None:
-                slot = generation.slots.unused(1)[0]
-                core.commit((Entry(slot, key, obj, generation.first_changes(filings)),))
+                core.commit((Entry(slots.unused(1)[0], key, obj, seen.first_changes(filings)),))
             else:
-                core.commit((Entry(slot, key, obj, generation.changes(slot, filings)),))
+                core.commit((Entry(slot, key, obj, seen.changes(slot, filings)),))
         return deltas_of(key, old, obj, renewed=renewed)
 
 
