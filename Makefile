@@ -55,12 +55,14 @@ check: $(READY)
 stress: $(READY)
 	HYPOTHESIS_PROFILE=stress $(PYTEST) -p no:benchmark $(wildcard tests/model tests/differential tests/races) $(ARGS)
 
+BENCH := $(BIN)/python -P -m pytest benchmarks -o python_files='bench_*.py' -o python_functions='bench_*'
+
 bench: $(READY)
-	$(BIN)/python -P -m pytest benchmarks --benchmark-only -o python_files='bench_*.py' $(ARGS)
+	$(BENCH) --benchmark-only --benchmark-columns=median,iqr,rounds --benchmark-sort=name $(ARGS)
 
 # Each benchmark once, for its correctness rather than its figures.
 bench-quick: $(READY)
-	$(BIN)/python -P -m pytest benchmarks --benchmark-disable -o python_files='bench_*.py' $(ARGS)
+	$(BENCH) --benchmark-disable $(ARGS)
 
 # The documents are Markdown; what they show is run.
 docs: $(READY)

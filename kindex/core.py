@@ -14,12 +14,13 @@ instructions of the main thread. Hence the rules:
 
 from __future__ import annotations
 
+import os
 import threading
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 import msgspec
 
-from kindex.errors import InCommitError
+from kindex.errors import InCommitError, ScopeError
 from kindex.generation import Generation
 from kindex.schema import Schema
 
@@ -31,6 +32,12 @@ if TYPE_CHECKING:
     from kindex.keys import ObjectKey
 
 T = TypeVar("T")
+
+_VALIDATE = os.environ.get("KINDEX_VALIDATE") == "1"
+"""Whether to assert the invariants after each commit, as all tests do."""
+
+_VALIDATED = 1_000
+"""Up to this many slots; a check of all is O(slots), and larger stores are checked by the tests that make them."""
 
 
 class Commit(msgspec.Struct, frozen=True, gc=False):
@@ -112,6 +119,16 @@ class Core(Generic[T]):
                 " (finalizers, signal handlers) cannot write to it there: note what to do, and do it later"
             )
 
+    def check_scope(self, key: ObjectKey) -> None:
+        """Refuse a key that cannot be there, by the scope that was declared.
+
+        Raises:
+            ScopeError: it has a namespace where objects have none, or the other way round.
+        """
+        if self.scope is not None and (self.scope == "namespaced") is not bool(key.namespace):
+            has = f"namespace {key.namespace!r}" if key.namespace else "no namespace"
+            raise ScopeError(f"{key} has {has}, but store {self.name!r} is declared scope={self.scope!r}")
+
     def settle(self) -> None:
         """Finish a commit that an exception cut short. The caller holds the lock."""
         if self.pending is not None:
@@ -127,6 +144,8 @@ class Core(Generic[T]):
         self.pending = commit
         commit.apply()
         self.pending = None
+        if _VALIDATE and generation.slots.capacity <= _VALIDATED:
+            generation._check()  # noqa: SLF001 - its own checker
 
     def _check(self) -> None:
         """Assert the invariants."""

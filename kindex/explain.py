@@ -16,7 +16,8 @@ class PlanStep:
             object that is left, ``"where"`` runs the caller's predicate on it.
         what: the requirement or term.
         index: the name of the index that answered it; empty for a check.
-        estimate: how many objects it was expected to leave at most (for a check: how many it was to look at).
+        estimate: how many objects it was expected to leave at most; for ``"subtract"``, to take away at most; for a
+            check and ``where``, how many it looked at.
         left: how many objects were left after it.
     """
 
@@ -78,4 +79,6 @@ _VERBS = {"index": "take", "subtract": "without", "check": "check", "where": "wh
 
 
 def _estimated(step: PlanStep) -> str:
-    return f"{step.estimate} looked at" if step.kind in ("check", "where") else f"at most {step.estimate}"
+    if step.kind in ("check", "where"):
+        return f"{step.estimate} looked at"
+    return f"at most {step.estimate}{' fewer' if step.kind == 'subtract' else ''}"

@@ -19,14 +19,24 @@ if TYPE_CHECKING:
     from kindex.indexes import Index
     from kindex.keys import ObjectKey
     from kindex.schema import Filings, Identity, Schema, Spot
-    from kindex.values import ValueKey
+    from kindex.values import Filing, ValueKey
 
 T = TypeVar("T")
 
-_EMPTY = MapIndex()
-
 _RESERVE = 16
 """Indexes make room for a sixteenth more slots than there are, when they have to."""
+
+
+class _Unfiled(MapIndex):
+    """The index of a label key that no object has: it has no room for slots, and none is filed in it."""
+
+    __slots__ = ()
+
+    def filing(self, slot: int) -> Filing:  # noqa: ARG002 - any slot
+        return None
+
+
+_EMPTY = _Unfiled()
 
 
 class Entry(msgspec.Struct, frozen=True, gc=False):

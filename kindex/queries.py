@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import sys
 import warnings
+from itertools import islice
 from typing import TYPE_CHECKING, Any, Generic, Literal, TypeAlias, TypeVar, cast
 
 from kindex.errors import QueryError, ScanRefusedError, ScopeError
@@ -156,9 +157,8 @@ class Query(Generic[T]):
                     continue
                 if self.namespace is not None:
                     check_namespaced(core, generation)
-                slots = list(slots_in(program.narrowed(generation, trace)))
-                if limit is not None and program.test is None:
-                    del slots[limit:]
+                posting = program.narrowed(generation, trace)
+                slots = list(islice(slots_in(posting), limit if program.test is None else None))
                 keys, objects = generation.slots.keys, generation.slots.objects
                 pairs = cast("list[Pair[T]]", [(keys[slot], objects[slot]) for slot in slots])
                 filings = [] if spot is None else list(map(generation.index_at(spot).filing, slots))

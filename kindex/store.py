@@ -13,7 +13,7 @@ from kindex.queries import Scan, checked_scan
 from kindex.replacing import replace
 from kindex.transactions import Transaction
 from kindex.views import StoreView
-from kindex.writes import checked_key, delete, put
+from kindex.writes import delete, key_meant, put
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -104,9 +104,10 @@ class Store(StoreView[T]):
 
         Raises:
             InvalidObjectError: *what* is neither a key nor an object that has one.
+            ScopeError: by its declared scope the store cannot have it.
         """
         self._core.check_may_write()
-        return delete(self._core, what if isinstance(what, ObjectKey) else checked_key(self._core, what))
+        return delete(self._core, key_meant(self._core, what))
 
     def replace(
         self, objects: Iterable[T], resource_version: str | None = None, *, namespace: str | None = None

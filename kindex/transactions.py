@@ -10,7 +10,7 @@ from kindex.generation import Generation
 from kindex.keys import ObjectKey
 from kindex.queries import Query
 from kindex.views import StoreView, key_named
-from kindex.writes import checked_key, write
+from kindex.writes import checked_key, key_meant, write
 
 if TYPE_CHECKING:
     from types import TracebackType
@@ -89,7 +89,7 @@ class Transaction(Generic[T]):
             TransactionError: the block has ended, or not begun.
         """
         self._check_open()
-        key = what if isinstance(what, ObjectKey) else checked_key(self._core, what)
+        key = key_meant(self._core, what)
         self._filings.pop(key, None)
         self._write(key, None)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Generic, TypeAlias, TypeVar
 
 from kindex.errors import IndexerError, ObjectNotFound, QueryError, ScopeError
+from kindex.indexers.base import Indexer
 from kindex.indexers.labels import LabelIndexer, LabelKey
 from kindex.keys import ObjectKey
 from kindex.postings import size
@@ -18,8 +19,8 @@ if TYPE_CHECKING:
     from kindex.core import Core
     from kindex.explain import Plan
     from kindex.generation import Generation
-    from kindex.indexers.base import Indexer
     from kindex.indexers.terms import Term
+    from kindex.schema import Schema, Spot
     from kindex.values import IndexValue, ValueKey
 
 T = TypeVar("T")
@@ -128,7 +129,7 @@ class StoreView(Generic[T]):
 
     def get_many(self, keys: Iterable[ObjectKey]) -> dict[ObjectKey, T]:
         """Give those of *keys* that are there, with their objects, from one state. O(keys)."""
-        wanted = [_checked_key(key) for key in keys]
+        wanted = [_checked_key(self._core, key) for key in keys]
 
         def found(generation: Generation[T]) -> dict[ObjectKey, T]:
             pairs = ((key, generation.slots.get(key)) for key in wanted)
@@ -137,7 +138,7 @@ class StoreView(Generic[T]):
         return self._state(found)
 
     def __contains__(self, key: object) -> bool:
-        checked = _checked_key(key)
+        checked = _checked_key(self._core, key)
         return self._state(lambda generation: checked in generation.slots.slot_of)
 
     def __len__(self) -> int:
@@ -250,10 +251,13 @@ class StoreView(Generic[T]):
             UnknownIndexError: the store does not have it.
             IndexerError: a LabelIndexer over several keys; name one with ``key()``.
         """
-        return list(self.tally(index))
+        return [decoded(key) for key, _ in self._sizes(index)]
 
     def tally(self, index: Countable) -> dict[Any, int]:  # Any: the values are of the type that the indexer says
         """Count the objects under each value of an index, sorted as ``index_values``. No object is touched.
+
+        Raises:
+            UnknownIndexError, IndexerError: as ``index_values``; also where 1 and True would become one key.
 
         >>> from kindex import LabelIndexer, Store
         >>> by_app = LabelIndexer("app")
@@ -263,13 +267,30 @@ class StoreView(Generic[T]):
         >>> pods.tally(by_app.key("app"))
         {'db': 1, 'web': 2}
         """
-        one = _only_key(index) if isinstance(index, LabelIndexer) else index
-        sizes = self._state(lambda generation: _sizes(generation, one))
-        return {decoded(key): count for key, count in sorted(sizes, key=lambda pair: ordering(pair[0]))}
+        sizes = self._sizes(index)
+        tally = {decoded(key): count for key, count in sizes}
+        if len(tally) < len(sizes):
+            raise IndexerError(
+                f"{index.name!r} has values that a dict cannot tell apart, such as 1 and True;"
+                " take index_values(), and count() each"
+            )
+        return tally
 
     def skipped(self) -> dict[str, int]:
         """Count the objects on which an index function failed, by indexer with ``on_error="skip"``. O(objects)."""
         return self._state(lambda generation: generation.skipped())
+
+    def _sizes(self, index: Countable) -> list[tuple[ValueKey, int]]:
+        """Give the keys of an index with the sizes of their postings, in the order of the values."""
+        one = _only_key(index) if isinstance(index, LabelIndexer) else index
+        if not isinstance(one, (Indexer, LabelKey)):
+            raise IndexerError(f"{one!r} is no index; give an indexer, or a key of one: by_labels.key('app')")
+        while True:
+            schema = self._core.generation.schema
+            spot = schema.spot_of(one)  # not under the lock: it hashes the index function, which may be anybody's
+            sizes = self._state(lambda generation: _sizes(generation, schema, spot))
+            if sizes is not None:
+                return sorted(sizes, key=lambda pair: ordering(pair[0]))
 
     def _state(self, read: Callable[[Generation[T]], R]) -> R:
         """Run *read*, which is kindex's own code, on the present state, under the lock."""
@@ -305,9 +326,10 @@ def key_named(name: str | ObjectKey, namespace: str | None) -> ObjectKey:
     return ObjectKey(namespace, name)
 
 
-def _checked_key(key: object) -> ObjectKey:
+def _checked_key(core: Core[Any], key: object) -> ObjectKey:
     if not isinstance(key, ObjectKey):
         raise QueryError(f"{key!r} is no ObjectKey; make one with ObjectKey(namespace, name) or ObjectKey.parse(text)")
+    core.check_scope(key)
     return key
 
 
@@ -329,7 +351,9 @@ def _only_key(indexer: LabelIndexer) -> LabelKey:
     return indexer.key(indexer.keys[0])
 
 
-def _sizes(generation: Generation[Any], identity: Indexer[Any, Any] | LabelKey) -> list[tuple[ValueKey, int]]:
-    """Give the keys of an index with the sizes of their postings. The caller holds the lock."""
-    index = generation.index_at(generation.schema.spot_of(identity))
+def _sizes(generation: Generation[Any], schema: Schema[Any], spot: Spot) -> list[tuple[ValueKey, int]] | None:
+    """Give the keys of an index with the sizes of their postings, None under another schema. The caller holds the lock."""
+    if generation.schema is not schema:
+        return None
+    index = generation.index_at(spot)
     return [(key, size(index.posting(key))) for key in index.keys()]  # noqa: SIM118 - an index is no dict

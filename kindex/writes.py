@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from kindex.beside import tidy
 from kindex.deltas import Added, Deleted, Updated
-from kindex.errors import InvalidObjectError, ScopeError
+from kindex.errors import InvalidObjectError
 from kindex.generation import Entry, Generation, admit
 from kindex.keys import ObjectKey
 from kindex.objects import uid_of
@@ -153,9 +153,29 @@ def checked_key(core: Core[T], obj: T) -> ObjectKey:
     if obj is None:
         raise InvalidObjectError(f"None cannot be stored in {core.name!r}; to remove an object, delete its key")
     key: Any = core.key_of(obj)  # Any: a key function may be anybody's
-    if type(key) is not ObjectKey or not key.name:
-        raise InvalidObjectError(f"the key function of store {core.name!r} gave {key!r}, not an ObjectKey with a name")
-    if core.scope is not None and (core.scope == "namespaced") is not bool(key.namespace):
-        has = f"namespace {key.namespace!r}" if key.namespace else "no namespace"
-        raise ScopeError(f"{key} has {has}, but store {core.name!r} is declared scope={core.scope!r}")
+    if type(key) is not ObjectKey or type(key[0]) is not str or type(key[1]) is not str or not key[1]:
+        key = _plain_key(core, key)
+    if core.scope is not None:
+        core.check_scope(key)
     return key
+
+
+def key_meant(core: Core[T], what: ObjectKey | T) -> ObjectKey:
+    """Give the key that is to be deleted: *what* itself, or the key of this object.
+
+    Raises:
+        InvalidObjectError, ScopeError: as ``checked_key``.
+    """
+    if not isinstance(what, ObjectKey):
+        return checked_key(core, what)
+    core.check_scope(what)
+    return what
+
+
+def _plain_key(core: Core[Any], key: object) -> ObjectKey:
+    """Make text of its subclasses, whose hash and ``==`` would be user code under the lock; refuse anything else."""
+    if isinstance(key, ObjectKey) and isinstance(key.namespace, str) and isinstance(key.name, str) and key.name:
+        return ObjectKey(str.__str__(key.namespace), str.__str__(key.name))
+    raise InvalidObjectError(
+        f"the key function of store {core.name!r} gave {key!r}, not an ObjectKey of two texts, the name not empty"
+    )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 import attrs
 
@@ -112,9 +112,7 @@ class LabelIndexer(AnyIndexer[object]):
         self._set(keys, path, frozenset(), None, name)
 
     @classmethod
-    def all(
-        cls, *, budget: Budget, deny: Iterable[str] = (), path: str = LABELS, name: str | None = None
-    ) -> LabelIndexer:
+    def all(cls, *, budget: Budget, deny: Iterable[str] = (), path: str = LABELS, name: str | None = None) -> Self:
         """Index every key that objects have, but those in *deny*, under a budget.
 
         Raises:
@@ -195,3 +193,8 @@ class AnnotationIndexer(LabelIndexer):
 
     def __init__(self, *keys: str, name: str | None = None) -> None:
         super().__init__(*keys, path=ANNOTATIONS, name=name)
+
+    @classmethod
+    def all(cls, *, budget: Budget, deny: Iterable[str] = (), path: str = ANNOTATIONS, name: str | None = None) -> Self:
+        """Index every annotation that objects have, but those in *deny*, under a budget, as ``LabelIndexer.all``."""
+        return super().all(budget=budget, deny=deny, path=path, name=name)

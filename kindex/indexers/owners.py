@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 OwnerValue: TypeAlias = str | tuple[str, str, str, str]
 """A UID, or namespace of the child, API group, kind and name."""
 
+_NAMED = ("namespace", "group", "kind", "name")
 _UID, _KIND, _NAME, _API, _CONTROLLER = map(JsonPath.parse, ("uid", "kind", "name", "apiVersion", "controller"))
 
 
@@ -81,8 +82,14 @@ class OwnerIndexer(Indexer[object, OwnerValue]):
         Raises:
             IndexerError: the owner has neither a UID nor kind and name.
         """
-        if isinstance(value, (str, tuple)):
+        if isinstance(value, str) and value:
             return super().at(value)
+        if isinstance(value, tuple) and len(value) == len(_NAMED) and all(isinstance(part, str) for part in value):
+            return super().at(value)  # as index_values gives it
+        if isinstance(value, (str, tuple)):  # a missing UID, or a key: nobody is owned by it, which nobody means
+            raise IndexerError(
+                f"{value!r} is no owner; give an object, an owner reference or a UID, or use named(kind, name, ...)"
+            )
         try:
             namespace, name = key_of(value)
             uid = uid_of(value)

@@ -1,0 +1,260 @@
+"""The command ``kindex``: its options, its errors, its exit codes.
+
+What was typed and cannot be ends with code 2, what was read and cannot be with 1. A traceback is shown when asked for.
+"""
+
+from __future__ import annotations
+
+import io
+import sys
+import traceback
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Final, TextIO
+
+import typer
+from rich.console import Console
+from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn
+from typer.core import TyperGroup
+
+from kindex.cli.demo import run_demo
+from kindex.cli.documents import InputError, size_of
+from kindex.cli.kinds import is_word
+from kindex.cli.printing import Output, PlanOutput, printed, printed_plans
+from kindex.cli.query import Question, answers, asked_kinds, load
+from kindex.errors import KindexError, PathSyntaxError, SelectorSyntaxError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from kindex.cli.query import Answer
+
+BAD_INPUT: Final = 1
+BAD_USE: Final = 2
+INTERNAL: Final = 70
+INTERRUPTED: Final = 130
+_VERBOSE: Final = "kindex.verbose"
+_LONG_LOAD: Final = 4_000_000  # bytes; less is read before a bar would be seen
+
+
+class _Group(TyperGroup):
+    """Turns errors into a sentence on stderr and an exit code."""
+
+    def invoke(self, ctx: Any) -> Any:  # noqa: ANN401 - a Context of the click that typer brings along
+        try:
+            return super().invoke(ctx)
+        except KeyboardInterrupt:
+            raise typer.Exit(INTERRUPTED) from None
+        except BrokenPipeError:
+            raise  # typer ends quietly
+        except KindexError as error:
+            code = BAD_INPUT if isinstance(error, InputError) else BAD_USE
+            raise _exit(ctx, _sentence(error), code) from error
+        except OSError as error:
+            raise _exit(ctx, str(error), BAD_INPUT) from error
+        except Exception as error:
+            if type(error).__module__.partition(".")[0] in ("typer", "click"):
+                raise  # errors of use, and exits
+            raise _exit(ctx, f"internal error: {type(error).__name__}: {error} (-v shows where)", INTERNAL) from error
+
+
+def _exit(ctx: Any, sentence: str, code: int) -> typer.Exit:  # noqa: ANN401 - as above
+    if ctx.meta.get(_VERBOSE):
+        traceback.print_exc()
+    print(f"error: {sentence}", file=sys.stderr)
+    return typer.Exit(code)
+
+
+def _sentence(error: KindexError) -> str:
+    if isinstance(error, SelectorSyntaxError | PathSyntaxError):
+        caret = "".join(f"\n  {line}" for line in error.caret().splitlines())
+        return f"bad {error.what}: {error.reason}{caret}"
+    return str(error)
+
+
+app = typer.Typer(
+    name="kindex",
+    cls=_Group,
+    help="Ask files of Kubernetes objects what you would ask a cluster.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+)
+
+
+def main() -> None:
+    """Run the command line."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            # JSON and YAML are UTF-8 wherever they are made; what no encoding has, such as odd file names, is escaped.
+            stream.reconfigure(encoding="utf-8", errors="backslashreplace")
+    app(prog_name="kindex")
+
+
+def _note_verbose(ctx: typer.Context, value: bool) -> bool:  # noqa: FBT001 - typer's
+    ctx.meta[_VERBOSE] = value
+    return value
+
+
+_Arguments = Annotated[
+    list[str] | None,
+    typer.Argument(
+        metavar="[KIND] [FILE]...",
+        help="A kind (pods, po, Pod, deployments.apps, po,svc), unless a file of that name exists; then files, folders,"
+        " or - for standard input, which is also read when no file is named and it is not a terminal.",
+        show_default=False,
+    ),
+]
+_Namespaces = Annotated[
+    list[str] | None,
+    typer.Option("--namespace", "-n", help="Only this namespace; several by commas or by repeating it. [default: all]"),
+]
+_AllNamespaces = Annotated[
+    bool, typer.Option("--all-namespaces", "-A", help="All namespaces, with a column for them; -n does not count then.")
+]
+_Selector = Annotated[
+    str | None, typer.Option("--selector", "-l", help="Label selector, such as app=web,tier in (gold,silver),!canary.")
+]
+_FieldSelector = Annotated[
+    str | None,
+    typer.Option("--field-selector", help="Field selector, such as spec.nodeName=n1,status.phase!=Running; any path."),
+]
+_Limit = Annotated[
+    int | None, typer.Option("--limit", help="At most so many objects of each kind.", show_default=False)
+]
+_SortBy = Annotated[
+    str | None, typer.Option("--sort-by", help="JSONPath, such as .metadata.creationTimestamp. [default: by key]")
+]
+_Indexes = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--index",
+        help="Index this label key or path; repeat it for more. A path begins with metadata., spec., status. or a dot,"
+        " or has a [ in it; all else is a label key: --index app --index spec.nodeName. Without it a query scans what"
+        " its namespace leaves.",
+    ),
+]
+_Verbose = Annotated[
+    bool, typer.Option("--verbose", "-v", help="Show tracebacks.", callback=_note_verbose, is_eager=True)
+]
+
+
+@app.command()
+def query(
+    arguments: _Arguments = None,
+    *,
+    namespace: _Namespaces = None,
+    all_namespaces: _AllNamespaces = False,
+    selector: _Selector = None,
+    field_selector: _FieldSelector = None,
+    output: Annotated[Output, typer.Option("--output", "-o", help="The form of the answer.")] = Output.TABLE,
+    sort_by: _SortBy = None,
+    no_headers: Annotated[bool, typer.Option("--no-headers", help="Tables without their first line.")] = False,
+    limit: _Limit = None,
+    index: _Indexes = None,
+    explain: Annotated[bool, typer.Option("--explain", help="Also print the plan, on standard error.")] = False,
+    verbose: _Verbose = False,  # noqa: ARG001 - its callback takes it
+) -> None:
+    """Print the objects that answer a query, as kubectl get does.
+
+    FILE is the output of kubectl get -o json or -o yaml, manifests, or JSON lines, gzipped or not, or a folder of
+    such files. Objects are sorted by namespace and name.
+    """
+    names = None if all_namespaces else namespace
+    found = _answered(arguments, names, selector, field_selector, limit, index, sort_by)
+    if explain:
+        print(printed_plans(found, PlanOutput.TEXT), end="", file=sys.stderr)
+    if output.for_people and not any(answer.objects for answer in found):
+        place = f" in {names[0]} namespace." if names and len(names) == 1 else ""
+        print(f"No resources found{place}", file=sys.stderr)
+        return
+    for text in printed(found, output, now=datetime.now(UTC), headers=not no_headers, namespaces=all_namespaces):
+        print(text, end="")
+
+
+@app.command()
+def explain(
+    arguments: _Arguments = None,
+    *,
+    namespace: _Namespaces = None,
+    all_namespaces: _AllNamespaces = False,
+    selector: _Selector = None,
+    field_selector: _FieldSelector = None,
+    output: Annotated[PlanOutput, typer.Option("--output", "-o", help="The form of the plan.")] = PlanOutput.TEXT,
+    limit: _Limit = None,
+    index: _Indexes = None,
+    verbose: _Verbose = False,  # noqa: ARG001 - its callback takes it
+) -> None:
+    """Print how a query is answered: by which indexes, and what had to be scanned."""
+    found = _answered(arguments, None if all_namespaces else namespace, selector, field_selector, limit, index, None)
+    print(printed_plans(found, output), end="")
+
+
+@app.command()
+def demo(
+    *,
+    pods: Annotated[int, typer.Option(min=1, help="How many pods the cluster has.")] = 20_000,
+    namespaces: Annotated[int, typer.Option(min=1, help="How many namespaces they are in.")] = 60,
+    seed: Annotated[int, typer.Option(help="Another seed is another cluster.")] = 1,
+    verbose: _Verbose = False,  # noqa: ARG001 - its callback takes it
+) -> None:
+    """Ask a generated cluster the same questions by index and by scan, and compare."""
+    run_demo(pods=pods, namespaces=namespaces, seed=seed, console=Console())
+
+
+def _answered(  # noqa: PLR0917 - what two commands share
+    arguments: list[str] | None,
+    namespaces: list[str] | None,
+    selector: str | None,
+    field_selector: str | None,
+    limit: int | None,
+    indexes: list[str] | None,
+    sort_by: str | None,
+) -> list[Answer]:
+    kind, paths = _split(arguments or [])
+    question = Question.parse(
+        kind=kind,
+        namespaces=namespaces or (),
+        label_selector=selector,
+        field_selector=field_selector,
+        sort_by=sort_by,
+        limit=limit,
+        indexes=indexes or (),
+    )
+    if not paths:
+        if _is_terminal(sys.stdin):
+            raise typer.BadParameter("name a file or a folder, or - for standard input")
+        paths = ["-"]
+    with _progress(paths) as report:
+        kinds = load(paths, sys.stdin.buffer, say=_say, on_progress=report)
+    return list(answers(question, asked_kinds(question, kinds, say=_say), say=_say))
+
+
+def _split(arguments: list[str]) -> tuple[str, list[str]]:
+    """Tell a kind from files: it comes first, looks like one, and no file of that name exists."""
+    if arguments and is_word(arguments[0]) and not Path(arguments[0]).exists():
+        return arguments[0], arguments[1:]
+    return "", arguments
+
+
+def _is_terminal(stream: TextIO) -> bool:
+    return stream.isatty()
+
+
+def _say(sentence: str) -> None:
+    print(f"kindex: {sentence}", file=sys.stderr)
+
+
+@contextmanager
+def _progress(paths: Sequence[str]) -> Iterator[Callable[[int], None] | None]:
+    """Show a bar on stderr while a long load goes on; nothing where stderr is no terminal."""
+    total = size_of(paths)
+    if not _is_terminal(sys.stderr) or (total is not None and total < _LONG_LOAD):
+        yield None
+        return
+    columns = (TextColumn("reading"), BarColumn(), DownloadColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
+        task = progress.add_task("reading", total=total)
+        yield lambda count: progress.advance(task, count)

@@ -1,0 +1,95 @@
+"""The package as a user gets it: version, public names, contents, and what an import costs."""
+
+from __future__ import annotations
+
+import ast
+import importlib.metadata
+import inspect
+import os
+import re
+import subprocess
+import sys
+import tomllib
+from pathlib import Path, PurePosixPath
+
+import pytest
+
+import kindex
+
+ROOT = Path(__file__).parents[2]
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+CLIENTS = ("kubernetes", "kubernetes_asyncio", "kopf", "kr8s", "lightkube")
+UNWANTED = (*CLIENTS, "typer", "click", "rich", "yaml", "prometheus_client", "pydantic", "hypothesis")
+
+of_the_wheel = pytest.mark.skipif("KINDEX_TEST_WHEEL" not in os.environ, reason="runs in `make test`, on the wheel")
+
+
+def test_the_changelog_knows_this_version() -> None:
+    """The newest release in the changelog is the version in pyproject.toml."""
+    released = re.findall(r"^## \[(\d[^]]*)\]", (ROOT / "CHANGELOG.md").read_text(), re.MULTILINE)
+    assert released[0] == PROJECT["version"]
+
+
+def test_the_installed_version_is_this_one() -> None:
+    """What is installed says the version of pyproject.toml."""
+    assert importlib.metadata.version(PROJECT["name"]) == PROJECT["version"]
+
+
+@of_the_wheel
+def test_the_wheel_is_what_is_tested() -> None:
+    """In `make test` kindex is imported from the built wheel, not from the checkout."""
+    package = Path(inspect.getfile(kindex)).parent
+    assert package != ROOT / "kindex"
+    assert package.parent.name == "site-packages"
+
+
+@of_the_wheel
+def test_the_wheel_holds_the_package_and_nothing_else() -> None:
+    """The wheel installs kindex with its type marker and licence: no tests, no benchmarks."""
+    files = importlib.metadata.files(PROJECT["name"]) or []
+    names = [PurePosixPath(name) for name in files if "bin" not in name.parts]
+    assert {name.parts[0] for name in names} == {"kindex", f"kube_kindex-{PROJECT['version']}.dist-info"}
+    assert PurePosixPath("kindex/py.typed") in names
+    assert any(name.name == "LICENSE" for name in names)
+    assert not [name for name in names if name.parts[0] == "kindex" and "tests" in name.parts]
+
+
+def test_public_names_are_sorted_and_there() -> None:
+    """`__all__` is sorted, has no name twice, and each is there."""
+    assert list(kindex.__all__) == sorted(set(kindex.__all__))
+    assert [name for name in kindex.__all__ if not hasattr(kindex, name)] == []
+
+
+# Delta is an alias: a union of types has no docstring in Python.
+@pytest.mark.parametrize("name", [name for name in kindex.__all__ if name != "Delta"])
+def test_public_names_are_documented(name: str) -> None:
+    """Every public name, and every public method of it, has a docstring of its own."""
+    public = getattr(kindex, name)
+    members = vars(public).items() if inspect.isclass(public) else ()
+    undocumented = [
+        member
+        for member, value in members
+        if not member.startswith("_") and (inspect.isroutine(value) or isinstance(value, property))
+        if not inspect.getdoc(value)
+    ]
+    assert public.__doc__
+    assert undocumented == []
+
+
+def test_importing_kindex_imports_no_client() -> None:
+    """`import kindex` costs no client and no tool: whoever needs one imports it."""
+    code = f"import sys, kindex; print([name for name in {UNWANTED} if name in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)  # noqa: S603
+    assert done.stdout.strip() == "[]"
+
+
+def test_every_test_says_what_it_claims() -> None:
+    """Each test function has a docstring."""
+    silent = [
+        f"{path.relative_to(ROOT)}: {node.name}"
+        for path in sorted((ROOT / "tests").rglob("test_*.py"))
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)) and node.name.startswith("test_")
+        if ast.get_docstring(node) is None
+    ]
+    assert silent == []

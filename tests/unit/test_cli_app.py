@@ -1,0 +1,218 @@
+"""The command line as a process: exit codes, errors without tracebacks, pipes, ``python -m kindex``."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from rich.console import Console as Terminal
+from typer.testing import CliRunner
+
+import kindex.cli.app as command_line
+from kindex import __main__
+from kindex.cli.app import app
+
+POD = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "a", "namespace": "x"}}
+
+
+def _run(*arguments: str, stdin: bytes = json.dumps(POD).encode()) -> tuple[int, str, str]:
+    result = CliRunner().invoke(app, list(arguments), input=stdin)
+    return result.exit_code, result.stdout, result.stderr
+
+
+def _command(*arguments: str) -> subprocess.Popen[bytes]:
+    environment = {**os.environ, "PYTHONUNBUFFERED": ""}
+    pipe = subprocess.PIPE
+    command = [sys.executable, "-m", "kindex", *arguments]
+    return subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=pipe, env=environment)  # noqa: S603 - our own
+
+
+def test_a_selector_that_cannot_be_read_is_shown_with_a_caret() -> None:
+    """A malformed selector ends with 2, and the place is marked under the text."""
+    code, out, err = _run("query", "-", "-l", "app in web")
+    assert (code, out) == (2, "")
+    first, text, caret = err.splitlines()
+    assert first.startswith("error: bad selector: ")
+    assert (text, caret) == ("  app in web", "         ^")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["-l", "a,,b"], "error: bad selector: "),
+        (["--field-selector", "a"], "error: bad selector: "),
+        (["--sort-by", "a..b"], "error: bad path: "),
+        (["--index", "spec..b"], "error: bad path: "),
+        (["--index", "a b"], "error: --index 'a b' is no path, and no label key: its name must be"),
+        (["--index", ""], "error: --index '' is no path, and no label key: its name is empty"),
+        (["-n", ""], "error: a namespace is empty; to ask for all of them leave -n out, or say -A"),
+        (["-n", "a,"], "error: a namespace is empty"),
+        (["--limit", "-1"], "error: --limit -1 is below zero"),
+    ],
+)
+def test_what_was_typed_and_cannot_be_ends_with_2(arguments: list[str], message: str, tmp_path: Path) -> None:
+    """Slips in options are told before any file is read, and end with 2."""
+    for command in ("query", "explain"):
+        if command == "explain" and "--sort-by" in arguments:
+            continue
+        code, out, err = _run(command, str(tmp_path / "absent.json"), *arguments)
+        assert (code, out) == (2, "")
+        assert err.startswith(message)
+
+
+def test_unknown_options_forms_and_kinds_end_with_2() -> None:
+    """An option, a form or a kind that there is not ends with 2."""
+    assert _run("query", "-", "--nonsense")[0] == 2
+    assert _run("query", "-", "-o", "csv")[0] == 2
+    assert _run("query", "frobs", "-") == (2, "", "error: no kind is called 'frobs' (the input has: pods)\n")
+
+
+@pytest.mark.parametrize(
+    ("data", "message"),
+    [
+        (b"", "error: -: is empty: no objects\n"),
+        (b'{"a": 1}', "error: -: not a Kubernetes object: it has no apiVersion"),
+        (b'{"kind": "List", "items": [', "error: -: the JSON ends too early"),
+        (b"\x1f\x8b\x08\x00", "error: -: the gzip data is truncated"),
+    ],
+)
+def test_what_was_read_and_cannot_be_ends_with_1(data: bytes, message: str) -> None:
+    """Input that is no Kubernetes objects ends with 1, and nothing is printed as an answer."""
+    code, out, err = _run("query", "-", stdin=data)
+    assert (code, out) == (1, "")
+    assert err.startswith(message)
+
+
+def test_a_missing_file_ends_with_1(tmp_path: Path) -> None:
+    """A file that is not there is named; a kind alone reads standard input."""
+    missing = str(tmp_path / "pods.json")
+    assert _run("query", missing) == (1, "", f"error: {missing}: no such file or directory\n")
+    assert _run("query", "pods.json")[2] == "error: pods.json: no such file or directory\n"
+    assert _run("query", "po", "-o", "name")[:2] == (0, "pod/a\n")
+
+
+def test_a_traceback_is_shown_when_asked_for() -> None:
+    """-v shows where an error comes from, and changes nothing else."""
+    code, _, err = _run("query", "-", "-l", "a,,b")
+    assert "Traceback" not in err
+    verbose = _run("query", "-", "-l", "a,,b", "-v")
+    assert verbose[0] == code
+    assert "Traceback" in verbose[2]
+    assert verbose[2].endswith(err)
+
+
+def test_a_bug_is_no_traceback_either(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An error that nobody foresaw is one sentence and a code of its own, with its place on demand."""
+
+    def broken(*_: object, **__: object) -> None:
+        raise ZeroDivisionError("oops")
+
+    monkeypatch.setattr(command_line, "load", broken)
+    assert _run("query", "-") == (70, "", "error: internal error: ZeroDivisionError: oops (-v shows where)\n")
+    assert "in broken" in _run("query", "-", "-v")[2]
+
+
+def test_an_operating_system_error_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A full disk and its like end with 1."""
+
+    def full(*_: object, **__: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(command_line, "load", full)
+    assert _run("query", "-") == (1, "", "error: [Errno 28] No space left on device\n")
+
+
+def test_an_interrupt_ends_with_130(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ctrl-C ends with 130 and without a word."""
+
+    def interrupted(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(command_line, "load", interrupted)
+    assert _run("query", "-") == (130, "", "")
+
+
+def test_no_file_and_a_terminal_is_a_slip(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without a file, a command at a terminal does not wait for input that nobody types."""
+    monkeypatch.setattr(command_line, "_is_terminal", lambda _: True)
+    code, _, err = _run("query", "po")
+    assert code == 2
+    assert "name a file or a folder, or - for standard input" in err
+
+
+def test_progress_is_for_terminals(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """A long load shows a bar on a terminal's stderr, and none elsewhere."""
+    file = tmp_path / "pods.jsonl"
+    file.write_text("\n".join(json.dumps({**POD, "metadata": {"name": f"p{n}"}}) for n in range(300)))
+    quiet = _run("query", str(file), "-o", "name")
+    monkeypatch.setattr(command_line, "_LONG_LOAD", 1_000)
+    assert _run("query", str(file), "-o", "name") == quiet == (0, quiet[1], "")
+    monkeypatch.setattr(command_line, "_is_terminal", lambda stream: stream is sys.stderr)
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setattr(command_line, "Console", lambda **_: Terminal(file=sys.stderr, force_terminal=True, width=80))
+    loud = _run("query", str(file), "-o", "name")
+    assert loud[:2] == quiet[:2]
+    assert "reading" in loud[2]
+
+
+def test_python_m_kindex_is_the_command(tmp_path: Path) -> None:
+    """``python -m kindex`` answers as the command does, in UTF-8 whatever the locale is."""
+    file = tmp_path / "pod.json"
+    file.write_text(json.dumps({**POD, "data": {"greeting": "grüße"}}, ensure_ascii=False), encoding="utf-8")
+    environment = {**os.environ, "LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONIOENCODING": "ascii"}
+    command = [sys.executable, "-m", "kindex", "query", str(file), "-o", "json"]
+    done = subprocess.run(command, capture_output=True, check=False, env=environment)  # noqa: S603 - our own
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert json.loads(done.stdout)["items"][0]["data"] == {"greeting": "grüße"}
+
+
+def test_a_reader_that_goes_away_is_no_error() -> None:
+    """When whoever reads the answer stops, the command stops too, without a word."""
+    text = "\n".join(json.dumps({**POD, "metadata": {"name": f"pod-{n}", "namespace": "x"}}) for n in range(20_000))
+    with _command("query", "-", "-o", "name") as process:
+        assert process.stdin
+        assert process.stdout
+        assert process.stderr
+        process.stdin.write(text.encode())
+        process.stdin.close()
+        assert process.stdout.readline() == b"pod/pod-0\n"
+        process.stdout.close()
+        assert process.stderr.read() == b""
+    assert process.returncode == 1
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals")
+def test_a_signal_in_the_middle_of_reading(tmp_path: Path) -> None:
+    """SIGINT while input is read ends the process with 130 and without a traceback."""
+    fifo = tmp_path / "fifo"
+    os.mkfifo(fifo)
+    with _command("query", str(fifo)) as process:
+        # Opening blocks until the command has opened it too, and so is past its imports.
+        with fifo.open("wb") as writer:
+            writer.write(b'{"kind":')
+            writer.flush()
+            process.send_signal(signal.SIGINT)
+            assert process.wait() == 130
+        assert process.stderr
+        assert process.stderr.read() == b""
+
+
+def test_without_the_extra_the_command_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where typer is missing, the command names the extra and ends with 2."""
+    monkeypatch.setattr(sys, "stderr", stderr := io.StringIO())
+
+    def missing(name: str, *_: object, **__: object) -> None:
+        raise ModuleNotFoundError(f"No module named {name!r}", name="typer")
+
+    monkeypatch.setattr("builtins.__import__", missing)
+    with pytest.raises(SystemExit) as ended:
+        __main__.main()
+    monkeypatch.undo()
+    assert ended.value.code == 2
+    assert "pip install 'kube-kindex[cli]'" in stderr.getvalue()
