@@ -1,8 +1,11 @@
 """kindex: the index that a Kubernetes controller's cache lacks in Python."""
 
-from kindex.budgets import Budget
+from kindex.advice import Advice
+from kindex.advisor import Advisor
+from kindex.budgets import Budget, Drop
 from kindex.deltas import Added, Deleted, Delta, Updated
 from kindex.errors import (
+    BudgetExceededError,
     InCommitError,
     IndexConflictError,
     IndexerError,
@@ -31,6 +34,8 @@ from kindex.indexers.owners import OwnerIndexer
 from kindex.indexers.sorted import SortedIndexer
 from kindex.indexers.terms import Term
 from kindex.keys import ObjectKey
+from kindex.memory import IndexMemory, IndexSize, MemoryReport
+from kindex.near_unique import NEAR_UNIQUE
 from kindex.paths import JsonPath
 from kindex.queries import ScanWarning
 from kindex.selectors import FieldRequirement, FieldSelector, LabelSelector, Requirement
@@ -40,10 +45,14 @@ from kindex.views import StoreView
 
 __all__ = [
     "Added",
+    "Advice",
+    "Advisor",
     "AnnotationIndexer",
     "Budget",
+    "BudgetExceededError",
     "Deleted",
     "Delta",
+    "Drop",
     "FieldIndexer",
     "FieldRequirement",
     "FieldSelector",
@@ -51,6 +60,8 @@ __all__ = [
     "InCommitError",
     "IndexConflictError",
     "IndexFunctionError",
+    "IndexMemory",
+    "IndexSize",
     "IndexValueError",
     "Indexer",
     "IndexerError",
@@ -60,6 +71,8 @@ __all__ = [
     "KindexError",
     "LabelIndexer",
     "LabelSelector",
+    "MemoryReport",
+    "NEAR_UNIQUE",
     "NamespaceIndexer",
     "ObjectKey",
     "ObjectNotFound",

@@ -8,17 +8,21 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
-from kindex.generation import Entry, Generation
-from kindex.schema import Schema
+from kindex.generation import Entry, Generation, admit_columns, admit_one_type
+from kindex.indexers.sorted import SortedIndexer
+from kindex.indexes import FamilyIndex, filed
+from kindex.limits import alone, breaches, drop, too_much
+from kindex.schema import Schema, parts_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from kindex.core import Core
     from kindex.indexers.base import AnyIndexer
-    from kindex.indexes import Index
+    from kindex.indexes import ColumnIndex, Index, MapIndex, SortedIndex
     from kindex.keys import ObjectKey
-    from kindex.schema import Identity
+    from kindex.schema import Identity, Spot
+    from kindex.values import Filing
 
 T = TypeVar("T")
 
@@ -28,12 +32,20 @@ _SPARSE = 4
 _SMALL = 64
 """A store of up to this capacity is never rebuilt, unless it is empty."""
 
+_SOON = 1_000
+"""A dropped index is not looked at before so many writes."""
+
+_TRIES = 100
+"""So often is an index that broke its budget brought up to date before other writers are left their way."""
+
 
 def add_indexers(core: Core[T], indexers: Sequence[AnyIndexer[T]]) -> None:
     """Add *indexers* to a store that may hold objects, and be written to meanwhile.
 
     Empty indexes join first, hidden from queries; from then on writes file into them. Complete ones are built beside,
     from the objects of that moment. Then what writes filed meanwhile is copied over, and they become visible.
+
+    Schemas are made and compared without the lock: index functions, which may be anybody's, are part of them.
     """
     late = Schema(indexers)
     while not _added(core, late):
@@ -41,74 +53,218 @@ def add_indexers(core: Core[T], indexers: Sequence[AnyIndexer[T]]) -> None:
 
 
 def _added(core: Core[T], late: Schema[T]) -> bool:
-    """Try once; False when somebody else added or removed one of the same indexes meanwhile."""
-    with core.lock:
-        core.settle()
-        schema = core.generation.schema.plus(late.indexers)
-        wanted = [identity for identity in late.order if identity in schema.hidden]
-        if schema.indexers != core.generation.schema.indexers:
-            core.generation = core.generation.under(schema)
-        if not wanted:
-            return True
-        start = core.generation
-        keys, objects = start.slots.keys.copy(), start.slots.objects.copy()
-        journal: set[int] = set()
-        core.journals.append(journal)
+    """Try once; False when somebody else changed the indexers meanwhile."""
+    seen = core.generation.schema
+    grown = seen.plus(late.indexers)
+    wanted = [identity for identity in late.order if identity in grown.hidden]
+    sources = grown.sources(seen)
+    if not wanted and grown.names == seen.names:
+        return True
+    journal: set[int] = set()
     try:
-        complete = _built(late, keys, objects)
-    except BaseException:
         with core.lock:
             core.settle()
-            core.journals.remove(journal)
-            _withdraw(core, late, wanted)
+            before = core.generation
+            if before.schema is not seen:
+                return False
+            start = core.generation = before.under(grown, sources)
+            if not wanted:
+                return True
+            keys, objects = start.slots.keys.copy(), start.slots.objects.copy()
+            taken = list(start.slots.slot_of.values())
+            core.journals.append(journal)
+        complete = _built(late, keys, objects, taken)
+        places = {identity: grown.order.index(identity) for identity in wanted}
+        broken = breaches(grown, _with(start.indexes, {places[identity]: complete[identity] for identity in wanted}))
+        if broken:
+            drop(core, broken)
+            wanted = [identity for identity in wanted if identity not in {breach.identity for breach in broken}]
+        hidden = {identity: start.indexes[places[identity]] for identity in wanted}
+        return _revealed(core, complete, hidden, journal)
+    except BaseException:
+        _withdraw(core, [indexer for indexer in late.indexers if indexer.name not in seen.names], wanted)
         raise
-    with core.lock:
-        core.settle()
-        core.journals.remove(journal)
-        current = core.generation
-        if not current.schema.hidden.issuperset(wanted):
-            return current.schema.places.keys() >= set(wanted)
-        # After a replace that built another generation, the hidden indexes are complete themselves.
-        built = _merged(current, {identity: complete[identity] for identity in wanted}, journal)
-        core.generation = current.under(
-            current.schema.revealing(wanted), built if current.slots is start.slots else None
-        )
-    return True
+    finally:
+        core.forget(journal)
 
 
-def _built(late: Schema[T], keys: Sequence[ObjectKey | None], objects: Sequence[T | None]) -> dict[Identity, Index]:
-    """Build the indexes of *late* over slots 0, 1, 2 ..., some of which are free. Runs index functions."""
+def _revealed(
+    core: Core[T], complete: dict[Identity, Index], hidden: dict[Identity, Index], journal: Iterable[int]
+) -> bool:
+    """Let queries see the *complete* indexes; False when somebody else did, or began anew."""
+    while True:
+        schema = core.generation.schema
+        if not schema.hidden.issuperset(hidden):
+            return schema.places.keys() >= hidden.keys()
+        revealing = schema.revealing(hidden)
+        sources = revealing.sources(schema)
+        places = {place: identity for place, identity in enumerate(revealing.order) if identity in hidden}
+        pairs = [(place, complete[identity], hidden[identity], identity) for place, identity in places.items()]
+        with core.lock:
+            core.settle()
+            current = core.generation
+            if current.schema is not schema:
+                continue
+            # One that was removed and added again meanwhile has another hidden index, which lacks what came between.
+            if any(current.indexes[cast("int", sources[place])] is not mine for place, _, mine, _ in pairs):
+                return False
+            built = {place: _merged(current, index, mine, identity, journal) for place, index, mine, identity in pairs}
+            core.generation = current.under(revealing, sources, built)
+            return True
+
+
+def _with(indexes: Sequence[Index], others: Mapping[int, Index]) -> list[Index]:
+    return [others.get(place, index) for place, index in enumerate(indexes)]
+
+
+def _built(
+    late: Schema[T], keys: Sequence[ObjectKey | None], objects: Sequence[T | None], taken: Iterable[int]
+) -> dict[Identity, Index]:
+    """Build the indexes of *late* over slots 0, 1, 2 ..., some of which are free. Runs index functions.
+
+    Where they hold a slot that is *taken*, it is this int object.
+    """
     live = [slot for slot, key in enumerate(keys) if key is not None]
     columns = late.columns(
         cast("list[ObjectKey]", [keys[slot] for slot in live]), cast("list[T]", [objects[slot] for slot in live])
     )
+    admit_columns(late, [cast("ObjectKey", keys[slot]) for slot in live], columns)
     if len(live) < len(keys):
         spread = [[blank] * len(keys) for blank in late.blank()]
         for wide, column in zip(spread, columns, strict=True):
             for slot, filing in zip(live, column, strict=True):
                 wide[slot] = filing
         columns = spread
-    return dict(zip(late.order, late.build(columns, range(len(keys))), strict=True))
+    slots = list(range(len(keys)))
+    for slot in taken:
+        slots[slot] = slot
+    return dict(zip(late.order, late.build(columns, slots), strict=True))
 
 
-def _merged(current: Generation[Any], complete: dict[Identity, Index], journal: Iterable[int]) -> dict[Identity, Index]:
-    """Move what writes filed meanwhile into the *complete* indexes. The caller holds the lock."""
-    hidden = dict(zip(current.schema.order, current.indexes, strict=True))
-    for identity, index in complete.items():
-        index.reserve(current.slots.capacity)
-        for slot in journal:
-            index.file(slot, cast("Any", hidden[identity].filing(slot)))  # Any: each layout has its own filings
+def _merged(
+    current: Generation[Any], complete: Index, hidden: Index, identity: Identity, journal: Iterable[int]
+) -> Index:
+    """Move what writes filed meanwhile into the *hidden* index to the *complete* one. The caller holds the lock.
+
+    Raises:
+        IndexValueError: the two hold values of two types, and the index is sorted.
+    """
+    complete.reserve(current.slots.capacity)
+    slots = list(journal)
+    column = [hidden.filing(slot) for slot in slots]
+    if isinstance(identity, SortedIndexer):
+        index = cast("SortedIndex", complete)
+        for slot in slots:
+            index.file(slot, None)
+        keys = cast("list[ObjectKey]", [current.slots.keys[slot] for slot in slots])
+        admit_one_type(identity, index.ordered[0] if index.ordered else None, keys, column)
+    for slot, filing in zip(slots, column, strict=True):
+        if isinstance(complete, FamilyIndex):
+            complete.file(slot, cast("dict[str, str]", filing))
+        else:
+            complete = filed(complete, slot, cast("Filing", filing))
     return complete
 
 
-def _withdraw(core: Core[T], late: Schema[T], wanted: Iterable[Identity]) -> None:
-    """Take back what could not be built, unless somebody else could. The caller holds the lock."""
-    schema = core.generation.schema
-    failed = schema.hidden.intersection(wanted)
-    if failed:
-        named = {indexer.name for indexer in late.indexers if failed.intersection(Schema([indexer]).order)}
-        kept = Schema((indexer for indexer in schema.indexers if indexer.name not in named), schema.hidden)
-        core.generation = core.generation.under(kept)
+def _withdraw(core: Core[T], added: Sequence[AnyIndexer[T]], wanted: Sequence[Identity]) -> None:
+    """Take back the indexers that were *added*, unless somebody else could build what they *wanted*."""
+    parts = {indexer.name: set(parts_of(indexer)).intersection(wanted) for indexer in added}
+    while True:
+        schema = core.generation.schema
+        failed = schema.hidden.intersection(wanted)
+        if wanted and not failed:
+            return
+        gone = [name for name, its in parts.items() if name in schema.names and (not its or its & failed)]
+        if not gone:
+            return
+        kept = schema.minus(*gone)
+        sources = kept.sources(schema)
+        with core.lock:
+            core.settle()
+            before = core.generation  # dropped after the lock
+            if before.schema is schema:
+                core.generation = before.under(kept, sources)
+                return
+
+
+def readmit_in_time(core: Core[Any]) -> None:
+    """Look after as many writes as there are objects whether a dropped index would be small enough again."""
+    dropped = core.generation.schema.dropped
+    if not dropped:
+        return
+    core.writes_since_drop += 1
+    if core.writes_since_drop >= max(_SOON, len(core.generation.slots)):
+        core.writes_since_drop = 0
+        for identity in dropped:
+            readmit(core, identity, asked=False)
+
+
+def readmit(core: Core[T], identity: Identity, *, asked: bool) -> str | None:
+    """Build an index again that broke its budget; say why not when it would still take too much.
+
+    Args:
+        core: the store.
+        identity: of the index.
+        asked: whether somebody asked for it: then the budget itself counts, else its ``readmit_below``.
+    """
+    late = Schema([alone(identity)])
+    for _ in range(_TRIES):
+        schema = core.generation.schema
+        if identity not in schema.dropped:
+            return None
+        back = schema.readmitting(identity)
+        sources, spot = back.sources(schema), back.whereabouts(identity)
+        journal: set[int] = set()
+        try:
+            with core.lock:
+                core.settle()
+                before = core.generation
+                if before.schema is not schema:
+                    continue
+                keys, objects = before.slots.keys.copy(), before.slots.objects.copy()
+                taken = list(before.slots.slot_of.values())
+                core.journals.append(journal)
+            index = cast("MapIndex | ColumnIndex", _built(late, keys, objects, taken)[identity])
+            reason = too_much(back, before.indexes, spot, index, asked=asked)
+            if reason is not None:
+                return reason
+            if _swapped_in(core, before, late, back, sources, spot, index, journal):
+                return None
+        finally:
+            core.forget(journal)
+    return "other writes came in between each time; try again"
+
+
+def _swapped_in(
+    core: Core[T],
+    before: Generation[T],
+    late: Schema[T],
+    back: Schema[T],
+    sources: Sequence[int | None],
+    spot: Spot,
+    index: MapIndex | ColumnIndex,
+    journal: set[int],
+) -> bool:
+    """Put *index* in its place, once it has all that was written meanwhile; False when that does not end."""
+    place, member = spot
+    for _ in range(_TRIES):
+        with core.lock:
+            core.settle()
+            if core.generation is not before:
+                return False
+            touched = [(slot, before.slots.keys[slot], before.slots.objects[slot]) for slot in journal]
+            journal.clear()
+            if not touched:
+                family = before.indexes[place]
+                index.reserve(before.slots.capacity)
+                built = family.with_member(cast("str", member), index) if isinstance(family, FamilyIndex) else index
+                core.generation = before.under(back, sources, {place: built})
+                return True
+        for slot, key, obj in touched:
+            index.reserve(slot + 1)
+            filing = None if key is None else late.filings(key, cast("T", obj))[-1]
+            index = filed(index, slot, filing)
+    return False
 
 
 def tidy(core: Core[Any]) -> None:
@@ -127,30 +283,27 @@ def _sparse(generation: Generation[Any]) -> bool:
 def _rebuild(core: Core[T]) -> None:
     """Try once; does nothing when another generation is swapped in meanwhile."""
     journal: set[int] = set()
-    with core.lock:
-        core.settle()
-        before = core.generation
-        slot_of, keys = before.slots.slot_of.copy(), before.slots.keys.copy()
-        objects, columns_of = before.slots.objects.copy(), before.reader()
-        core.journals.append(journal)
     try:
+        with core.lock:
+            core.settle()
+            before = core.generation
+            slot_of, keys = before.slots.slot_of.copy(), before.slots.keys.copy()
+            objects, columns_of = before.slots.objects.copy(), before.reader()
+            core.journals.append(journal)
         slots = list(slot_of.values())
         fresh = Generation.build(
             before.schema, list(slot_of), cast("list[T]", [objects[slot] for slot in slots]), columns_of(slots)
         )
-    except BaseException:
         with core.lock:
-            core.journals.remove(journal)
-        raise
-    with core.lock:
-        core.settle()
-        core.journals.remove(journal)
-        if core.generation is before:
-            touched = {keys[slot] for slot in journal if slot < len(keys)}
-            touched.update(before.slots.keys[slot] for slot in journal)
-            catch_up(fresh, before, touched)
-            fresh.revision, fresh.resource_versions = before.revision, before.resource_versions
-            core.generation = fresh
+            core.settle()
+            if core.generation is before:
+                touched = {keys[slot] for slot in journal if slot < len(keys)}
+                touched.update(before.slots.keys[slot] for slot in journal)
+                catch_up(fresh, before, touched)
+                fresh.revision, fresh.resource_versions = before.revision, before.resource_versions
+                core.generation = fresh
+    finally:
+        core.forget(journal)
 
 
 def catch_up(fresh: Generation[T], current: Generation[T], keys: Iterable[ObjectKey | None]) -> None:

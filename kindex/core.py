@@ -16,7 +16,8 @@ from __future__ import annotations
 
 import os
 import threading
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar
+from weakref import ref
 
 import msgspec
 
@@ -27,6 +28,7 @@ from kindex.schema import Schema
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
+    from kindex.budgets import Budget, Drop
     from kindex.generation import Entry
     from kindex.indexers.base import AnyIndexer
     from kindex.keys import ObjectKey
@@ -71,9 +73,29 @@ class Core(Generic[T]):
         pending: the commit that is being applied.
         journals: each collects the slots that commits touch, for whoever is building beside.
         scans: how many queries scanned.
+        on_budget: what to do when an index breaks its budget: a function to call after the drop, or ``"raise"``.
+        drops: how many indexes were dropped, in all.
+        writes_since_drop: commits since an index was dropped, or was last considered to be built again.
+        watchers: weak references to those who are told of each query; a list, so that one who goes is taken out in one
+            step, without the lock.
     """
 
-    __slots__ = ("__weakref__", "generation", "journals", "key_of", "lock", "name", "pending", "scan", "scans", "scope")
+    __slots__ = (
+        "__weakref__",
+        "drops",
+        "generation",
+        "journals",
+        "key_of",
+        "lock",
+        "name",
+        "on_budget",
+        "pending",
+        "scan",
+        "scans",
+        "scope",
+        "watchers",
+        "writes_since_drop",
+    )
 
     def __init__(
         self,
@@ -83,16 +105,22 @@ class Core(Generic[T]):
         key_of: Callable[[T], ObjectKey],
         scope: str | None,
         scan: str,
+        budget: Budget | None = None,
+        on_budget: Literal["raise"] | Callable[[Drop], object] | None = None,
     ) -> None:
         self.name = name
         self.key_of = key_of
         self.scope = scope
         self.scan = scan
         self.lock = threading.RLock()
-        self.generation: Generation[T] = _empty(Schema(indexers))
+        self.generation: Generation[T] = _empty(Schema(indexers, budget=budget))
+        self.on_budget = on_budget
+        self.drops = 0
+        self.writes_since_drop = 0
         self.pending: Commit | None = None
         self.journals: list[set[int]] = []
         self.scans = 0
+        self.watchers: list[ref[Any]] = []  # Any: a Watcher, of the room above
 
     def check_may_read(self) -> None:
         """Refuse to read inside a commit of this very thread.
@@ -101,11 +129,14 @@ class Core(Generic[T]):
             InCommitError: this thread is applying a commit: a finalizer or a signal handler is asking.
         """
         # ``_is_owned`` is what threading.Condition uses; asked only when a commit is under way or was cut short.
-        if self.pending is not None and self.lock._is_owned():  # type: ignore[attr-defined]  # noqa: SLF001
+        if self.pending is None:
+            return
+        if self.lock._is_owned():  # type: ignore[attr-defined]  # noqa: SLF001
             raise InCommitError(
                 f"store {self.name!r} is in the middle of a commit of this thread; code that Python runs at any time"
                 " (finalizers, signal handlers) cannot read it there: note what to do, and do it later"
             )
+        self.finish()
 
     def check_may_write(self) -> None:
         """Refuse to write inside the lock.
@@ -118,6 +149,8 @@ class Core(Generic[T]):
                 f"store {self.name!r} is being read or written by this thread; code that Python runs at any time"
                 " (finalizers, signal handlers) cannot write to it there: note what to do, and do it later"
             )
+        if self.pending is not None:
+            self.finish()
 
     def check_scope(self, key: ObjectKey) -> None:
         """Refuse a key that cannot be there, by the scope that was declared.
@@ -128,6 +161,20 @@ class Core(Generic[T]):
         if self.scope is not None and (self.scope == "namespaced") is not bool(key.namespace):
             has = f"namespace {key.namespace!r}" if key.namespace else "no namespace"
             raise ScopeError(f"{key} has {has}, but store {self.name!r} is declared scope={self.scope!r}")
+
+    def finish(self) -> None:
+        """Settle, and let replaced objects go when the lock is free: their ``__del__`` is user code."""
+        replaced: list[object] = []  # lives until the end of the call
+        with self.lock:
+            if self.pending is not None:
+                objects = self.pending.generation.slots.objects
+                replaced += [objects[entry.slot] for entry in self.pending.entries if entry.slot < len(objects)]
+            self.settle()
+
+    def forget(self, journal: set[int]) -> None:
+        """Collect no more into *journal*; told from others by identity, since two may be equal."""
+        with self.lock:
+            self.journals = [each for each in self.journals if each is not journal]
 
     def settle(self) -> None:
         """Finish a commit that an exception cut short. The caller holds the lock."""

@@ -17,6 +17,7 @@
     ├── QueryError(ValueError)               arguments that make no query
     ├── ScopeError(ValueError)               a namespace too many or too few
     ├── ObjectNotFound(LookupError)          ``require`` found nothing
+    ├── BudgetExceededError(RuntimeError)    an index would break its budget, and ``on_budget="raise"``
     ├── ScanRefusedError(RuntimeError)       a scan where the store says ``scan="error"``
     ├── InCommitError(RuntimeError)          a finalizer or signal handler came in the middle of a commit
     └── TransactionError(RuntimeError)       a transaction used in a way it cannot be
@@ -147,12 +148,15 @@ class IndexValueError(IndexFunctionError, TypeError):
 class UnknownIndexError(KindexError, LookupError):
     """A query names an index that the store does not have."""
 
-    def __init__(self, index: str, names: Iterable[str]) -> None:
-        """Say which *index* was asked for and which *names* there are."""
+    def __init__(self, index: str, names: Iterable[str], among: str = "") -> None:
+        """Say which *index* was asked for and which *names* there are, *among* others than a store's indexes."""
         self.index = index
         self.names = tuple(sorted(names))
         there = ", ".join(self.names) or "none"
-        super().__init__(f"no index {index!r} here (this store has: {there}); pass it to Store(indexers=...)")
+        if among:
+            super().__init__(f"no index {index!r} among the {among} (there are: {there})")
+        else:
+            super().__init__(f"no index {index!r} here (this store has: {there}); pass it to Store(indexers=...)")
 
 
 class IndexConflictError(KindexError, ValueError):
@@ -200,6 +204,17 @@ class ScanRefusedError(KindexError, RuntimeError):
             f"store {store!r} looked at {scanned} objects to find {returned}, since no index answers"
             f" {selectors}; add an indexer for it, or allow the scan with scan='allow'"
         )
+
+
+class BudgetExceededError(KindexError, RuntimeError):
+    """An index would break its budget, where the store says ``on_budget="raise"``; nothing was changed."""
+
+    def __init__(self, index: str, scope: str, reason: str) -> None:
+        """Name the *index*, whose budget it is, and the limit."""
+        self.index = index
+        self.scope = scope
+        self.reason = reason
+        super().__init__(f"index {index!r} would break the budget of {scope}: {reason}; nothing was changed")
 
 
 class InCommitError(KindexError, RuntimeError):

@@ -6,6 +6,8 @@ from typing import Any
 
 import attrs
 
+from kindex.budgets import Drop
+
 
 @attrs.frozen
 class PlanStep:
@@ -40,6 +42,7 @@ class Plan:
         returned: how many objects answered the query.
         scans: whether that was a scan: more than 64 objects looked at, and more than four times those that the
             selector let through.
+        dropped: the indexes that would have answered, had they not broken a budget: which, when and why.
 
     >>> from kindex import Store
     >>> plan = Store(name="pods").explain(label_selector="app=web")
@@ -53,6 +56,7 @@ class Plan:
     scanned: int
     returned: int
     scans: bool
+    dropped: tuple[Drop, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:  # Any: JSON
         """Give the plan as plain data, for JSON."""
@@ -66,6 +70,7 @@ class Plan:
         if not self.steps:
             lines.append("  every object, as asked")
         lines.append(f"  {self._verdict()}")
+        lines += [f"  {drop}" for drop in self.dropped]
         return "\n".join(lines)
 
     def _verdict(self) -> str:
@@ -75,7 +80,7 @@ class Plan:
         return f"no scan: a selector was evaluated on {self.scanned} objects"
 
 
-_VERBS = {"index": "take", "subtract": "without", "check": "check", "where": "where"}
+_VERBS = {"index": "take", "subtract": "keep", "check": "check", "where": "where"}
 
 
 def _estimated(step: PlanStep) -> str:

@@ -8,7 +8,7 @@ import msgspec
 
 from kindex.errors import IndexValueError
 from kindex.indexers.base import Indexer
-from kindex.indexes import ColumnFull, ColumnIndex, FamilyIndex, MapIndex, SortedIndex
+from kindex.indexes import NO_INDEX, ColumnFull, ColumnIndex, FamilyIndex, MapIndex, SortedIndex, filed
 from kindex.slots import SlotTable
 from kindex.values import SKIPPED, decoded, keys_in, ordering
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from kindex.indexers.sorted import SortedIndexer
     from kindex.indexes import Index
     from kindex.keys import ObjectKey
-    from kindex.schema import Filings, Identity, Schema, Spot
+    from kindex.schema import Filings, Schema, Spot
     from kindex.values import Filing, ValueKey
 
 T = TypeVar("T")
@@ -95,7 +95,7 @@ class Generation(Generic[T]):
         order = sorted(range(len(keys)), key=keys.__getitem__)
         if order != list(range(len(keys))):
             keys, objects, *columns = ([column[i] for i in order] for column in (keys, objects, *columns))
-        _admit_columns(schema, keys, columns)
+        admit_columns(schema, keys, columns)
         slots = SlotTable(keys, objects)
         # One int object a slot serves every posting.
         indexes = schema.build(columns, list(slots.slot_of.values()))
@@ -106,7 +106,7 @@ class Generation(Generic[T]):
         place, member = spot
         index = self.indexes[place]
         if type(index) is FamilyIndex:
-            return index.members.get(cast("str", member), _EMPTY)
+            return index.members.get(cast("str", member), NO_INDEX)
         return cast("MapIndex | ColumnIndex", index)
 
     def changes(self, slot: int, filings: Filings) -> Sequence[tuple[int, Any]]:
@@ -114,7 +114,13 @@ class Generation(Generic[T]):
         filed = [index.filing(slot) for index in self.indexes]
         if filed == filings:
             return ()
-        return [(place, new) for place, (old, new) in enumerate(zip(filed, filings, strict=True)) if old != new]
+        pairs = zip(filed, filings, strict=True)
+        # Asked again where they differ: a set may give the same values in another order.
+        return [
+            (place, new)
+            for place, (old, new) in enumerate(pairs)
+            if old != new and not self.indexes[place].holds(slot, new)
+        ]
 
     def first_changes(self, filings: Filings) -> list[tuple[int, Any]]:
         """The same for a slot that is free now."""
@@ -136,10 +142,21 @@ class Generation(Generic[T]):
         readers = [index.reader() for index in self.indexes]
         return lambda slots: [list(map(read, slots)) for read in readers]
 
-    def under(self, schema: Schema[T], built: Mapping[Identity, Index] | None = None) -> Generation[T]:
-        """Give the same state under another *schema*; indexes that it has not in common are empty, or *built*."""
-        present = dict(zip(self.schema.order, self.indexes, strict=True)) | dict(built or {})
-        indexes = schema.arrange(present)
+    def under(
+        self, schema: Schema[T], sources: Sequence[int | None], built: Mapping[int, Index] | None = None
+    ) -> Generation[T]:
+        """Give the same state under another *schema*.
+
+        Args:
+            schema: the other one.
+            sources: what ``schema.sources(self.schema)`` gives; indexes that come from nowhere are empty.
+            built: indexes to take instead, by their place in *schema*.
+        """
+        indexes = [
+            schema.empty(place) if source is None else self.indexes[source] for place, source in enumerate(sources)
+        ]
+        for place, index in (built or {}).items():
+            indexes[place] = index
         for index in indexes:
             index.reserve(self.slots.capacity)
         return Generation(schema, self.slots, indexes, self.revision, self.resource_versions)
@@ -163,8 +180,7 @@ class Generation(Generic[T]):
                 try:
                     indexes[place].file(slot, filing)
                 except ColumnFull:
-                    indexes[place] = wider = cast("ColumnIndex", indexes[place]).as_map()
-                    wider.file(slot, filing)
+                    indexes[place] = filed(cast("ColumnIndex", indexes[place]), slot, filing)
 
     def skipped(self) -> dict[str, int]:
         """Count, for each index whose function may fail, the objects on which it did. O(slots)."""
@@ -204,18 +220,19 @@ def admit(schema: Schema[Any], indexes: Sequence[Index], filings: Iterable[tuple
     filings = list(filings)
     for indexer, place in schema.sorted_places:
         index = cast("SortedIndex", indexes[place])
-        column = [filed[place] for _, filed in filings]
-        _admit_one_type(indexer, index.ordered[0] if index.ordered else None, [key for key, _ in filings], column)
-        for (_, filed), filing in zip(filings, column, strict=True):
-            filed[place] = filing
+        column = [filing[place] for _, filing in filings]
+        admit_one_type(indexer, index.ordered[0] if index.ordered else None, [key for key, _ in filings], column)
+        for (_, filings_of_one), filing in zip(filings, column, strict=True):
+            filings_of_one[place] = filing
 
 
-def _admit_columns(schema: Schema[Any], keys: Sequence[ObjectKey], columns: Sequence[list[Any]]) -> None:
+def admit_columns(schema: Schema[Any], keys: Sequence[ObjectKey], columns: Sequence[list[Any]]) -> None:
+    """Check the same for all of the objects that indexes are built for, whose filings are given index by index."""
     for indexer, place in schema.sorted_places:
-        _admit_one_type(indexer, None, keys, columns[place])
+        admit_one_type(indexer, None, keys, columns[place])
 
 
-def _admit_one_type(
+def admit_one_type(
     indexer: SortedIndexer[Any, Any], like: ValueKey | None, keys: Sequence[ObjectKey], column: list[Any]
 ) -> None:
     """Check that the values in *column* are of the type of *like*, or else of the first of them."""

@@ -49,11 +49,17 @@ class MapIndex:
 
     Invariants: slot s is in the posting of k exactly when k is among the keys of ``filed[s]``; ``present`` holds
     the slots with a filing; no posting is empty.
+
+    Attributes:
+        moves: how often an object moved from one value to another.
+        bitmap_bound: at most so many bytes are in bitmaps; None is not known. Kept for budgets.
     """
 
-    __slots__ = ("_peak", "filed", "forward", "present")
+    __slots__ = ("_peak", "bitmap_bound", "filed", "forward", "moves", "present")
 
     def __init__(self) -> None:
+        self.moves = 0
+        self.bitmap_bound: int | None = None
         self.forward: dict[ValueKey, Posting] = {}
         self.filed: list[Filing] = []
         self.present = BitMap()
@@ -63,19 +69,28 @@ class MapIndex:
     def build(cls, filings: Sequence[Filing], slots: Sequence[int]) -> MapIndex:
         """Index ``filings[i]`` for each of *slots*, which are 0, 1, 2 ...; O(values)."""
         index = cls()
-        groups: defaultdict[ValueKey, list[int]] = defaultdict(list)
-        present: list[int] = []
-        for slot, filing in zip(slots, filings, strict=True):
-            if type(filing) is Several:
+        groups = _grouped(filings, slots)
+        absent = [slot for none in (None, SKIPPED) for slot in _listed(groups.pop(none, []))]
+        index.present = BitMap(range(len(slots))) - BitMap(absent)
+        several = [filing for filing in groups if type(filing) is Several]
+        if several:
+            spread: defaultdict[ValueKey, list[int]] = defaultdict(list)
+            for filing in several:
+                group = _listed(groups.pop(filing))
                 for key in filing:
-                    groups[key].append(slot)
-            elif filing is not None:
-                groups[filing].append(slot)
-            if filing is not None and filing is not SKIPPED:
-                present.append(slot)
-        index.filed = list(filings)
-        index.present = BitMap(present)
-        index.forward = {key: cast("Posting", from_slots(group)) for key, group in groups.items()}
+                    spread[key] += group
+            for key, group in spread.items():
+                groups[key] = _listed(groups.get(key, [])) + group
+        index.forward = {cast("ValueKey", key): _posting_of(group) for key, group in groups.items()}
+        own = {key: key for key in index.forward}
+        index.filed = [
+            filing
+            if filing is None or filing is SKIPPED
+            else Several(map(own.__getitem__, filing))
+            if type(filing) is Several
+            else own[filing]
+            for filing in filings
+        ].copy()  # which has no room to spare
         index._peak = max(_SMALL, len(index.forward))
         return index
 
@@ -114,8 +129,11 @@ class MapIndex:
 
     def file(self, slot: int, filing: Filing) -> None:
         """Move *slot* from where it is filed to *filing*. O(values of both)."""
+        filing = self._own(filing)
         old, new = keys_in(self.filed[slot]), keys_in(filing)
         forward = self.forward
+        if new and old and new != old:
+            self.moves += 1
         closed = False
         for key in new:
             forward[key] = adding(forward.get(key), slot)
@@ -133,13 +151,29 @@ class MapIndex:
                 forward[key] = remaining
         if new:
             self.present.add(slot)
-        else:
-            self.present.discard(slot)
         self.filed[slot] = filing
+        if not new:
+            self.present.discard(slot)  # last, as in a column
         if closed:
             self._shrink()
         elif len(forward) > self._peak:
             self._peak = len(forward)
+
+    def _own(self, filing: Filing) -> Filing:
+        """Give *filing* made of the keys that are filed already.
+
+        Index functions make most values anew for each object; kept as they come, these would take 64 bytes a slot.
+        """
+        if type(filing) is Several:
+            return Several(map(self._own_key, filing)) if filing else filing
+        return None if filing is None else self._own_key(filing)
+
+    def _own_key(self, key: ValueKey) -> ValueKey:
+        posting = self.forward.get(key)
+        if posting is None:
+            return key
+        filed = self.filed[posting if isinstance(posting, int) else posting.min()]
+        return next((known for known in keys_in(filed) if known == key), key)
 
     def _shrink(self) -> None:
         """Give memory back when most values have gone: a dict does not shrink by itself."""
@@ -176,9 +210,11 @@ class ColumnIndex:
     posting of id i exactly when ``column[s] == i``; ids without a value are in ``free``; no posting is empty.
     """
 
-    __slots__ = ("column", "free", "ids", "postings", "present", "values")
+    __slots__ = ("bitmap_bound", "column", "free", "ids", "moves", "postings", "present", "values")
 
     def __init__(self) -> None:
+        self.moves = 0
+        self.bitmap_bound: int | None = None
         self.ids: dict[ValueKey, int] = {}
         self.values: list[ValueKey | None] = [None]
         self.postings: list[Posting | None] = [None]
@@ -189,16 +225,14 @@ class ColumnIndex:
     @classmethod
     def build(cls, filings: Sequence[Filing], slots: Sequence[int]) -> ColumnIndex | MapIndex:
         """Index ``filings[i]`` for each of *slots*, which are 0, 1, 2 ...; O(values). Chooses the layout that fits."""
-        groups: defaultdict[Filing, list[int]] = defaultdict(list)
-        for slot, filing in zip(slots, filings, strict=True):
-            groups[filing].append(slot)
-        absent = groups.pop(None, ())
+        groups = _grouped(filings, slots)
+        absent = _listed(groups.pop(None, []))
         if len(groups) > _WIDEST:
             return MapIndex.build(filings, slots)
         index = cls()
         index.ids = {cast("ValueKey", key): number for number, key in enumerate(groups, 1)}
         index.values = [None, *index.ids]
-        index.postings = [None, *map(from_slots, groups.values())]
+        index.postings = [None, *map(_posting_of, groups.values())]
         id_of: dict[Any, int] = {None: 0, **index.ids}  # Any: a Filing; dicts are invariant
         index.column = array(_typecode(len(groups)), map(id_of.__getitem__, filings))
         index.present = BitMap(range(len(slots))) - BitMap(absent)
@@ -244,9 +278,7 @@ class ColumnIndex:
         """
         postings = self.postings
         old, new = self.column[slot], 0
-        if filing is None:
-            self.present.discard(slot)
-        else:
+        if filing is not None:
             key = cast("ValueKey", filing)
             new = self.ids.get(key, 0)
             posting = postings[new]
@@ -260,6 +292,8 @@ class ColumnIndex:
                 self.present.add(slot)
         closed = False
         if old and old != new:
+            if new:
+                self.moves += 1
             remaining = removing(postings[old], slot)
             postings[old] = remaining
             if remaining is None:
@@ -270,6 +304,8 @@ class ColumnIndex:
         except OverflowError:
             self.column = array(_typecode(new), self.column)
             self.column[slot] = new
+        if not new:
+            self.present.discard(slot)  # last: a family looks here whether there is anything left to do
         if closed:
             self._shrink()
 
@@ -278,7 +314,7 @@ class ColumnIndex:
         index = MapIndex()
         index.forward = {key: cast("Posting", self.postings[number]) for key, number in self.ids.items()}
         index.filed = [self.values[number] for number in self.column]
-        index.present = self.present
+        index.present, index.moves = self.present, self.moves
         index._peak = len(index.forward)  # noqa: SLF001 - a layout of the same
         return index
 
@@ -335,9 +371,45 @@ class ColumnIndex:
         assert self.present <= live
 
 
+def _grouped(filings: Sequence[Filing], slots: Sequence[int]) -> dict[Filing, int | list[int]]:
+    """Group *slots* by where they are filed.
+
+    A slot that is alone stays bare. A list for each of 150,000 values made the collector take most of the time of a
+    build, and left holes in Python's memory as large as the index.
+    """
+    groups: dict[Filing, int | list[int]] = {}
+    for slot, filing in zip(slots, filings, strict=True):
+        group = groups.get(filing)
+        if group is None:
+            groups[filing] = slot
+        elif isinstance(group, list):
+            group.append(slot)
+        else:
+            groups[filing] = [group, slot]
+    return groups
+
+
+def _listed(group: int | list[int]) -> list[int]:
+    return group if isinstance(group, list) else [group]
+
+
+def _posting_of(group: int | list[int]) -> Posting:
+    return cast("Posting", from_slots(group)) if isinstance(group, list) else group
+
+
 def _typecode(top: int) -> str:
     """Name the narrowest column that holds ids up to *top*."""
     return "B" if top <= _NARROW else "H"
+
+
+def filed(index: MapIndex | ColumnIndex, slot: int, filing: Filing) -> MapIndex | ColumnIndex:
+    """File *slot*, and give the index: another one, if the first had to change its layout."""
+    try:
+        index.file(slot, filing)
+    except ColumnFull:
+        index = cast("ColumnIndex", index).as_map()
+        index.file(slot, filing)
+    return index
 
 
 class SortedIndex(MapIndex):
@@ -346,10 +418,11 @@ class SortedIndex(MapIndex):
     Invariant: ``ordered`` holds the keys of ``forward``, in the order of ``values.ordering``.
     """
 
-    __slots__ = ("ordered",)
+    __slots__ = ("_torn", "ordered")
 
     def __init__(self) -> None:
         super().__init__()
+        self._torn = False  # whether an edit of ``ordered``, which is not idempotent, was cut short
         self.ordered: SortedKeyList[ValueKey, tuple[object, ...]] = SortedKeyList(key=ordering)
 
     @classmethod
@@ -372,12 +445,23 @@ class SortedIndex(MapIndex):
         """Iterate over the text keys that start with *prefix*. O(log values + keys)."""
         return takewhile(lambda key: type(key) is str and key.startswith(prefix), self.ordered.irange(prefix))
 
+    def file(self, slot: int, filing: Filing) -> None:
+        """Move *slot* from where it is filed to *filing*. O(values of both x log values)."""
+        if self._torn:
+            self.ordered = SortedKeyList(self.forward, key=ordering)
+            self._torn = False
+        super().file(slot, filing)
+
     def _opened(self, key: ValueKey) -> None:
         if key not in self.ordered:
+            self._torn = True
             self.ordered.add(key)
+            self._torn = False
 
     def _closed(self, key: ValueKey) -> None:
+        self._torn = True
         self.ordered.discard(key)
+        self._torn = False
 
     def _check(self, live: BitMap) -> None:
         super()._check(live)
@@ -435,6 +519,18 @@ class FamilyIndex:
             key in members and members[key].filing(slot) == value for key, value in labels.items()
         )
 
+    def with_member(self, key: str, member: MapIndex | ColumnIndex | None) -> FamilyIndex:
+        """Give the same family with *member* in place of what it has under *key*; None takes that away. O(slots)."""
+        changed = FamilyIndex()
+        changed.counts = self.counts[:]
+        changed.members = {name: present for name, present in self.members.items() if name != key}
+        for index, step in ((self.members.get(key), -1), (member, 1)):
+            for slot in () if index is None else index.present:
+                changed.counts[slot] += step
+        if member is not None and member.present:
+            changed.members[key] = member
+        return changed
+
     def reserve(self, capacity: int) -> None:
         """Make room for slots below *capacity*."""
         missing = capacity - len(self.counts)
@@ -451,11 +547,7 @@ class FamilyIndex:
                 member = ColumnIndex()
                 member.reserve(len(self.counts))
                 self.members[key] = member
-            try:
-                member.file(slot, value)
-            except ColumnFull:
-                self.members[key] = member = cast("ColumnIndex", member).as_map()
-                member.file(slot, value)
+            self.members[key] = filed(member, slot, value)
         for key, member in tuple(self.members.items()):
             if key not in labels and slot in member.present:
                 member.file(slot, None)
@@ -471,6 +563,32 @@ class FamilyIndex:
         for slot, count in enumerate(self.counts):
             assert count == sum(slot in member.present for member in self.members.values())
 
+
+class NoIndex(MapIndex):
+    """What stands in the place of an index that broke its budget: it holds nothing, whatever is filed."""
+
+    __slots__ = ()
+
+    def filing(self, slot: int) -> Filing:  # noqa: ARG002 - an index
+        """Say that nothing is filed."""
+        return None
+
+    def holds(self, slot: int, filing: Filing) -> bool:  # noqa: ARG002 - an index
+        """Say that nothing is filed."""
+        return filing is None
+
+    def reader(self) -> Callable[[int], Filing]:
+        """Give ``filing``."""
+        return self.filing
+
+    def reserve(self, capacity: int) -> None:
+        """Make no room."""
+
+    def file(self, slot: int, filing: Filing) -> None:
+        """File nothing."""
+
+
+NO_INDEX = NoIndex()
 
 Index: TypeAlias = MapIndex | ColumnIndex | FamilyIndex
 """Any of the layouts; a SortedIndex is a MapIndex."""

@@ -11,7 +11,7 @@ under the lock; the checks are user code and may not.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable, Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, cast
 
 from kindex.errors import QueryError, UnknownIndexError
@@ -25,12 +25,15 @@ from kindex.paths import JsonPath, field_text
 from kindex.postings import Posting, both, either, normal, size, slots_in, without
 from kindex.schema import NAMESPACE
 from kindex.selectors import FieldRequirement, FieldSelector, LabelSelector, Requirement
+from kindex.shapes import ON_NAMESPACE, Condition, conditions_of, on_label
 from kindex.values import keys_in
 
 if TYPE_CHECKING:
+    from kindex.budgets import Drop
     from kindex.generation import Generation
+    from kindex.indexers.base import Indexer
     from kindex.indexers.labels import LabelIndexer
-    from kindex.schema import Schema, Spot
+    from kindex.schema import Identity, Schema, Spot
     from kindex.values import ValueKey
 
 Test: TypeAlias = "Callable[[Any], bool]"  # Any: an object of the store, whatever it keeps
@@ -44,14 +47,22 @@ FEW = 64
 
 
 class Operation:
-    """A part of a query that postings answer: ``slots`` are those it selects, or excludes when it is ``negative``."""
+    """A part of a query that postings answer: ``slots`` are those it selects, or excludes when it is ``negative``.
 
-    __slots__ = ("index", "negative", "what")
+    ``conditions`` say what was asked, and ``spots`` which indexes answer it, for those who watch.
+    """
+
+    __slots__ = ("conditions", "index", "negative", "what")
 
     def __init__(self, what: str, index: str, *, negative: bool = False) -> None:
+        self.conditions: tuple[Condition, ...] = ()
         self.what = what
         self.index = index
         self.negative = negative
+
+    @property
+    def spots(self) -> tuple[Spot, ...]:
+        return ()
 
     def estimate(self, generation: Generation[Any]) -> int:
         """Give an upper bound of the number of its slots, cheaply."""
@@ -75,6 +86,10 @@ class Indexed(Operation):
     def __init__(self, what: str, index: str, spot: Spot, *, negative: bool = False) -> None:
         super().__init__(what, index, negative=negative)
         self.spot = spot
+
+    @property
+    def spots(self) -> tuple[Spot, ...]:
+        return (self.spot,)
 
     def estimate(self, generation: Generation[Any]) -> int:
         return len(generation.index_at(self.spot).present)
@@ -202,6 +217,10 @@ class Combined(Operation):
         self._alike = [part for part in parts if part.negative is negative]
         self._opposite = [part for part in parts if part.negative is not negative]
 
+    @property
+    def spots(self) -> tuple[Spot, ...]:
+        return tuple(spot for part in (*self._alike, *self._opposite) for spot in part.spots)
+
     def estimate(self, generation: Generation[Any]) -> int:
         sizes = [part.estimate(generation) for part in self._alike]
         return sum(sizes) if self.unite else min(sizes)
@@ -218,10 +237,15 @@ class Combined(Operation):
 
 
 class Check(NamedTuple):
-    """A part of a query that no index answers: a test on each object that is left."""
+    """A part of a query that no index answers: a test on each object that is left.
+
+    ``dropped`` are the drops that are why: with none, the part was never indexed.
+    """
 
     what: str
     test: Test
+    conditions: tuple[Condition, ...] = ()
+    dropped: tuple[Drop, ...] = ()
 
 
 class Narrowing(NamedTuple):
@@ -239,7 +263,7 @@ class Program:
     more: the commonest query, with a way of its own.
     """
 
-    __slots__ = ("checks", "excluding", "only", "selecting", "test")
+    __slots__ = ("_asked", "_looked_up", "checks", "excluding", "only", "selecting", "test")
 
     def __init__(self, operations: Iterable[Operation], checks: list[Check]) -> None:
         operations = list(operations)
@@ -248,6 +272,18 @@ class Program:
         self.checks = checks
         self.test = _all_of([check.test for check in checks])
         self.only = operations[0] if len(operations) == len(self.selecting) == 1 else None
+        # Otherwise the smallest comes first, since it may make the others needless.
+        self._looked_up = all(isinstance(each, Filed) and len(each.keys) == 1 for each in self.selecting)
+        self._asked: tuple[tuple[Condition, ...], tuple[Condition, ...]] | None = None
+
+    @property
+    def asked(self) -> tuple[tuple[Condition, ...], tuple[Condition, ...]]:
+        """The conditions that indexes answer, and those that are checked; each sorted. For those who watch."""
+        if self._asked is None:
+            operations = {each for part in (*self.selecting, *self.excluding) for each in part.conditions}
+            checks = {each for check in self.checks for each in check.conditions}
+            self._asked = tuple(sorted(operations)), tuple(sorted(checks))
+        return self._asked
 
     @property
     def takes_all(self) -> bool:
@@ -286,7 +322,7 @@ class Program:
         """Count the slots that the operations leave, making no set for the last step. The caller holds the lock."""
         if self.takes_all:
             return len(generation.slots)
-        if len(self.selecting) == 2 and not self.excluding:
+        if self._looked_up and len(self.selecting) == 2 and not self.excluding:
             left, right = (operation.slots(generation) for operation in self.selecting)
             if left is None or right is None:
                 return 0
@@ -328,9 +364,16 @@ def program_of(
     if _worth_keeping(terms, namespace, label_selector, field_selector):
         programs = schema.programs
         if len(programs) >= _KEPT_PROGRAMS:
-            programs.pop(next(iter(programs), None), None)
+            _drop_oldest(programs)
         programs[terms, namespace, label_selector, field_selector] = program
     return program
+
+
+def _drop_oldest(programs: dict[Any, Any]) -> None:
+    try:
+        programs.pop(next(iter(programs), None), None)
+    except RuntimeError:  # another thread keeps a program at this moment
+        programs.clear()
 
 
 class _Compiler:
@@ -350,7 +393,7 @@ class _Compiler:
     ) -> Program:
         if names is not None:
             what = f"namespace = {names[0]}" if len(names) == 1 else f"namespace in ({', '.join(names)})"
-            self._operations.append(Filed(what, "namespace", (NAMESPACE, None), names))
+            self._operate(Filed(what, "namespace", (NAMESPACE, None), names), ON_NAMESPACE)
         if labels is not None:
             self._select_labels(labels, LABELS, labels_of)
         for requirement in () if fields is None else fields.requirements:
@@ -360,41 +403,50 @@ class _Compiler:
                 self._select_term(part)
         return Program(self._operations, self._checks)
 
+    def _operate(self, operation: Operation, *conditions: Condition) -> None:
+        operation.conditions = conditions
+        self._operations.append(operation)
+
     def _select_labels(self, selector: LabelSelector, path: str, read: Callable[[Any], Any]) -> None:
         if selector.selects_nothing:
             self._operations.append(Nothing("a selector that selects nothing", "none"))
-        left: list[Requirement] = []
+        # Kept apart by whether an index was dropped: such a part may be scanned for where others may not.
+        left: dict[tuple[Drop, ...], list[Requirement]] = {}
         for requirement in selector.requirements:
             operation = self._required(path, requirement)
             if operation is None:
-                left.append(requirement)
+                dropped = self._dropped(LabelKey(path, requirement.key))
+                left.setdefault(dropped, []).append(requirement)
             else:
-                self._operations.append(operation)
-        if left:
-            rest = LabelSelector(tuple(left))
-            matches = rest.matcher()
+                self._operate(operation, on_label(path, requirement))
+        for dropped, requirements in left.items():
+            rest = LabelSelector(tuple(requirements))
             what = str(rest) if path == LABELS else f"{path} satisfies {str(rest)!r}"
-            self._checks.append(Check(what, lambda obj: matches(read(obj))))
+            conditions = tuple(on_label(path, requirement) for requirement in requirements)
+            self._checks.append(Check(what, _reading(read, rest.matcher()), conditions, dropped))
 
     def _select_field(self, requirement: FieldRequirement) -> None:
         what, negative = str(requirement), requirement.operator == "!="
         path = JsonPath.parse(requirement.field)
+        condition = Condition("field", path.text, "", requirement.operator)
         if path.text == "metadata.name":
-            self._operations.append(Named(what, requirement.value, negative=negative))
+            self._operate(Named(what, requirement.value, negative=negative), condition)
             return
         spot = self._field_spot(path)
         if spot is None:
-            self._checks.append(Check(what, lambda obj: requirement.matches_text(field_text(obj, path))))
+            dropped = self._dropped(*(each for each in self._schema.dropped if _is_field(each, path)))
+            test = _reading(lambda obj: field_text(obj, path), requirement.matches_text)
+            self._checks.append(Check(what, test, (condition,), dropped))
         elif requirement.value:
-            self._operations.append(Filed(what, path.text, spot, (requirement.value,), negative=negative))
+            self._operate(Filed(what, path.text, spot, (requirement.value,), negative=negative), condition)
         else:
-            self._operations.append(NotEmpty(what, path.text, spot, negative=not negative))
+            self._operate(NotEmpty(what, path.text, spot, negative=not negative), condition)
 
     def _field_spot(self, path: JsonPath) -> Spot | None:
         if path.text == "metadata.namespace":
             return NAMESPACE, None
         for identity, place in self._schema.places.items():
-            if isinstance(identity, FieldIndexer) and identity.paths == (path,) and not path.plural:
+            if _is_field(identity, path):
                 return place, None
         return None
 
@@ -405,13 +457,17 @@ class _Compiler:
             return
         operation = self._operation(term)
         if operation is None:
-            self._checks.append(Check(str(term), term.matches))
+            self._checks.append(
+                Check(str(term), term.matches, conditions_of(term), self._dropped(*parts_of_term(term)))
+            )
         else:
-            self._operations.append(operation)
+            self._operate(operation, *conditions_of(term))
 
     def _operation(self, term: Term[Any]) -> Operation | None:
         """Give the operation that answers *term* exactly, or None when a part of it needs the objects."""
         what, spot_of = str(term), self._schema.spot_of
+        if isinstance(term, (At, Absent, Range, Prefix, Edge)) and term.index in self._schema.dropped:
+            return None
         match term:
             case At(index=index, keys=()):
                 spot_of(index)
@@ -464,6 +520,11 @@ class _Compiler:
             return Nothing(what, indexer.name, negative=True)
         return Combined(what, parts, unite=False)
 
+    def _dropped(self, *identities: Identity | Indexer[Any, Any]) -> tuple[Drop, ...]:
+        """Give the drops of these indexes."""
+        dropped = self._schema.dropped
+        return tuple(dropped[identity] for identity in identities if identity in dropped)
+
     def _required(self, path: str, requirement: Requirement) -> Operation | None:
         """Give the operation that answers a requirement on labels, or None when its key is not indexed."""
         label = LabelKey(path, requirement.key)
@@ -474,8 +535,33 @@ class _Compiler:
         """Refuse a LabelIndexer that this store does not have: a scan would hide the slip."""
         if indexer in self._schema.indexers:
             return
-        if indexer.takes_all or any(self._schema.find(indexer.key(key)) is None for key in indexer.keys):
+        known = (indexer.key(key) for key in indexer.keys)
+        if indexer.takes_all or any(
+            self._schema.find(key) is None and key not in self._schema.dropped for key in known
+        ):
             raise UnknownIndexError(indexer.name, self._schema.names)
+
+
+def parts_of_term(term: Term[Any]) -> Iterator[Indexer[Any, Any] | LabelKey]:
+    """Give the indexes that a term asks, however deep."""
+    match term:
+        case AllOf(terms=terms) | AnyOf(terms=terms):
+            for part in terms:
+                yield from parts_of_term(part)
+        case Not(term=inner):
+            yield from parts_of_term(inner)
+        case Satisfying(indexer=indexer, selector=selector):
+            yield from (LabelKey(indexer.path, requirement.key) for requirement in selector.requirements)
+        case At(index=index) | Absent(index=index) | Range(index=index) | Prefix(index=index) | Edge(index=index):
+            yield index
+
+
+def _is_field(identity: object, path: JsonPath) -> bool:
+    return isinstance(identity, FieldIndexer) and identity.paths == (path,) and not path.plural
+
+
+def _reading(read: Callable[[Any], Any], test: Callable[[Any], bool]) -> Test:
+    return lambda obj: test(read(obj))
 
 
 def _label_operation(requirement: Requirement, name: str, spot: Spot) -> Operation:
@@ -507,7 +593,7 @@ def _names(namespace: object) -> Names:
     if namespace is None:
         return None
     names = (namespace,) if isinstance(namespace, str) else namespace
-    if not isinstance(names, Iterable):
+    if not isinstance(names, Collection):  # no iterator: a query may read it twice
         raise QueryError(f"namespace is a name, several names, or None for all, not {namespace!r}")
     names = tuple(dict.fromkeys(names))
     for name in names:

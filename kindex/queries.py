@@ -17,6 +17,7 @@ from kindex.plans import FEW, Narrowing, Program, program_of
 from kindex.postings import slots_in
 from kindex.schema import NAMESPACE
 from kindex.values import keys_in, ordering
+from kindex.watching import Watch
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -25,7 +26,6 @@ if TYPE_CHECKING:
     from kindex.generation import Generation
     from kindex.indexers.terms import Term
     from kindex.keys import ObjectKey
-    from kindex.schema import Schema, Spot
     from kindex.selectors import FieldSelector, LabelSelector
     from kindex.values import Filing
 
@@ -39,7 +39,7 @@ Order: TypeAlias = "Literal['key'] | SortedIndexer[Any, Any] | Descending[Any] |
 Where: TypeAlias = "Callable[[T], object] | None"
 Pair: TypeAlias = "tuple[ObjectKey, T]"
 
-_TOO_MANY = 4
+TOO_MANY = 4
 """A query that looks at more than this many times what its selector lets through is a scan."""
 
 
@@ -67,7 +67,9 @@ class Query(Generic[T]):
 
     def objects(self, scan: Scan | None) -> list[T]:
         """Give all objects that answer, without their keys: the plainest case, and the fastest."""
+        check_scan(scan)
         core = self.core
+        watch = Watch(core) if core.watchers else None
         while True:
             schema = core.generation.schema
             program = program_of(schema, self.terms, self.namespace, self.labels, self.fields)
@@ -80,16 +82,24 @@ class Query(Generic[T]):
                 if self.namespace is not None:
                     check_namespaced(core, generation)
                 candidates = copied(generation, program)
+                if watch is not None:
+                    watch.look(program, generation)
             test = program.test
             if test is None:
+                if watch is not None:
+                    watch.tell(program, returned=len(candidates))
                 return candidates
             matched = [obj for obj in candidates if test(obj)]
+            if watch is not None:
+                scans = _scans(len(candidates), len(matched))
+                watch.tell(program, scanned=len(candidates), scans=scans, returned=len(matched))
             judge(core, program, len(candidates), len(matched), scan)
             return matched
 
     def count(self) -> int | None:
         """Count what answers without touching an object; None when objects must be looked at."""
         core = self.core
+        watch = Watch(core) if core.watchers else None
         while True:
             schema = core.generation.schema
             program = program_of(schema, self.terms, self.namespace, self.labels, self.fields)
@@ -103,20 +113,34 @@ class Query(Generic[T]):
                     continue
                 if self.namespace is not None:
                     check_namespaced(core, generation)
-                return program.counted(generation)
+                counted = program.counted(generation)
+                if watch is not None:
+                    watch.look(program, generation)
+            if watch is not None:
+                watch.tell(program, returned=counted)
+            return counted
 
     def pairs(self, where: Where[T], order_by: Order, limit: int | None, scan: Scan | None) -> list[Pair[T]]:
         """Give what answers with its keys, ordered and cut."""
-        _check_limit(limit)
+        _check_cut(where, limit)
+        check_scan(scan)
+        watch = Watch(self.core) if self.core.watchers else None
         early = limit if where is None and order_by is None else None
-        program, candidates = self._candidates(order_by, early, None)
+        program, candidates = self._candidates(order_by, early, None, watch)
         chosen, scanned, matched = _filtered(candidates, program.test, where, limit)
-        judge(self.core, program, scanned if program.test is not None else 0, matched, scan)
+        if program.test is None:
+            scanned = 0
+        if watch is not None:
+            scans = _scans(scanned, matched)
+            watch.tell(
+                program, scanned=scanned, scans=scans, returned=len(chosen), order_by=order_by, where=where is not None
+            )
+        judge(self.core, program, scanned, matched, scan)
         return chosen
 
     def plan(self, where: Where[T], order_by: Order, limit: int | None) -> Plan:
         """Answer, and tell how."""
-        _check_limit(limit)
+        _check_cut(where, limit)
         trace: list[Narrowing] = []
         program, candidates = self._candidates(order_by, None, trace)
         steps = [
@@ -138,17 +162,21 @@ class Query(Generic[T]):
             scanned=scanned,
             returned=len(chosen),
             scans=_scans(scanned, matched),
+            dropped=tuple(dict.fromkeys(drop for check in program.checks for drop in check.dropped)),
         )
 
     def _candidates(
-        self, order_by: Order, limit: int | None, trace: list[Narrowing] | None
+        self, order_by: Order, limit: int | None, trace: list[Narrowing] | None, watch: Watch | None = None
     ) -> tuple[Program, list[Pair[T]]]:
         """Give what the indexes leave, ordered, from one state; *limit* cuts it if no check is to follow."""
         core = self.core
+        ordered, descending = _order(order_by)
         while True:
             schema = core.generation.schema
             program = program_of(schema, self.terms, self.namespace, self.labels, self.fields)
-            spot, descending = _order(schema, order_by)
+            spot = None if ordered is None or ordered in schema.dropped else schema.spot_of(ordered)
+            if trace is not None:
+                trace.clear()
             core.check_may_read()
             with core.lock:
                 core.settle()
@@ -162,10 +190,14 @@ class Query(Generic[T]):
                 keys, objects = generation.slots.keys, generation.slots.objects
                 pairs = cast("list[Pair[T]]", [(keys[slot], objects[slot]) for slot in slots])
                 filings = [] if spot is None else list(map(generation.index_at(spot).filing, slots))
+                if watch is not None:
+                    watch.look(program, generation)
             if order_by is None:
                 return program, pairs
-            if spot is None:
+            if ordered is None:
                 return program, sorted(pairs, key=_key_of_pair)
+            if spot is None:  # it broke its budget: the objects are asked
+                filings = [ordered.filing_of(obj, key) for key, obj in pairs]
             return program, _by_filing(pairs, filings, descending=descending)
 
 
@@ -196,7 +228,9 @@ def judge(core: Core[Any], program: Program, scanned: int, matched: int, scan: S
         core.scans += 1
     if policy == "allow":
         return
-    unanswered = ", ".join(check.what for check in program.checks)
+    unanswered = ", ".join(check.what for check in program.checks if not check.dropped)
+    if not unanswered:  # an index that broke its budget changes speed, never results
+        return
     refused = ScanRefusedError(core.name, unanswered, scanned, matched)
     if policy == "error":
         raise refused
@@ -246,23 +280,31 @@ def _filtered(
 
 
 def _scans(scanned: int, matched: int) -> bool:
-    return scanned > max(FEW, _TOO_MANY * matched)
+    return scanned > max(FEW, TOO_MANY * matched)
 
 
-def _check_limit(limit: object) -> None:
+def check_scan(scan: object) -> None:
+    """Refuse a word that is none of the three, also where nothing scans; None is what the store says."""
+    if scan is not None:
+        checked_scan(scan)
+
+
+def _check_cut(where: object, limit: object) -> None:
+    if where is not None and not callable(where):
+        raise QueryError(f"where is a predicate, a function of one object, not {where!r}")
     if limit is not None and (isinstance(limit, bool) or not isinstance(limit, int) or limit < 0):
         raise QueryError(f"limit is a number of objects, 0 or more, not {limit!r}")
 
 
-def _order(schema: Schema[Any], order_by: object) -> tuple[Spot | None, bool]:
-    """Find the index to order by, None for the key; and whether the order is reversed."""
+def _order(order_by: object) -> tuple[SortedIndexer[Any, Any] | None, bool]:
+    """Read what to order by: an indexer, None for the key or for no order; and whether the order is reversed."""
     match order_by:
         case None | "key":
             return None, False
         case Descending(indexer=indexer):
-            return schema.spot_of(indexer), True
+            return indexer, True
         case SortedIndexer():
-            return schema.spot_of(order_by), False
+            return order_by, False
         case _:
             raise QueryError(f"order_by is 'key', a SortedIndexer or its descending(), not {order_by!r}")
 

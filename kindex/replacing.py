@@ -10,19 +10,21 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
 
 import attrs
 
-from kindex.beside import catch_up, tidy
+from kindex.beside import catch_up, readmit_in_time, tidy
 from kindex.deltas import Added
 from kindex.errors import QueryError, ScopeError
 from kindex.generation import Generation
+from kindex.limits import breaches, drop
 from kindex.objects import resource_version_of, uid_of
 from kindex.writes import checked_key, deltas_of, entries_for, uid_changed
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
 
     from kindex.core import Core
     from kindex.deltas import Delta
     from kindex.keys import ObjectKey
+    from kindex.limits import Breach
     from kindex.schema import Filings, Schema
 
 T = TypeVar("T")
@@ -47,6 +49,7 @@ def replace(
         deltas = replacement.attempt(versions)
         if deltas is not None:
             tidy(core)
+            readmit_in_time(core)
             return deltas
 
 
@@ -65,13 +68,13 @@ class _Replacement(Generic[T]):
         """Do it, and give the deltas; None when the store has another generation by then."""
         core = self._core
         journal: set[int] = set()
-        with core.lock:
-            core.settle()
-            before = core.generation
-            keys, objects = before.slots.keys.copy(), before.slots.objects.copy()
-            columns_of = None if self._namespace is None else before.reader()
-            core.journals.append(journal)
         try:
+            with core.lock:
+                core.settle()
+                before = core.generation
+                keys, objects = before.slots.keys.copy(), before.slots.objects.copy()
+                columns_of = None if self._namespace is None else before.reader()
+                core.journals.append(journal)
             if self._schema is not before.schema:
                 self._schema, self._filings, self._columns = before.schema, {}, None
             slot_of = {key: slot for slot, key in enumerate(keys) if key is not None}
@@ -79,6 +82,7 @@ class _Replacement(Generic[T]):
                 {key: cast("T", objects[slot]) for key, slot in slot_of.items() if self._concerns(key)}, self._wanted
             )
             fresh: Generation[T] | None = None
+            broken: Sequence[Breach] = ()
             if changes.big(len(slot_of)) and not before.schema.hidden:
                 rest: _Rest[T] = _Rest([], [], before.schema.columns((), ()))
                 if columns_of is not None:
@@ -86,6 +90,10 @@ class _Replacement(Generic[T]):
                     slots = list(others.values())
                     rest = _Rest(list(others), cast("list[T]", [objects[slot] for slot in slots]), columns_of(slots))
                 fresh = self._built(before.schema, rest)
+                broken = breaches(fresh.schema, fresh.indexes)
+                if broken:
+                    drop(core, broken)
+                    return None
             while True:
                 if fresh is None:
                     self._file(changes.puts)
@@ -98,14 +106,16 @@ class _Replacement(Generic[T]):
                     touched.discard(None)
                     mine = {key: before.slots.get(key) for key in touched if key is not None and self._concerns(key)}
                     if changes.foresaw(mine):
-                        self._commit(before, changes, fresh, touched - mine.keys(), versions)
+                        broken = self._commit(before, changes, fresh, touched - mine.keys(), versions)
                         break
                 for key, obj in mine.items():
                     changes.look_at(key, obj)
+            if broken:
+                drop(core, broken)
+                return None
             return tuple(changes.deltas())
         finally:
-            with core.lock:
-                core.journals.remove(journal)
+            core.forget(journal)
 
     def _concerns(self, key: ObjectKey) -> bool:
         return self._namespace is None or key.namespace == self._namespace
@@ -132,10 +142,13 @@ class _Replacement(Generic[T]):
         fresh: Generation[T] | None,
         others: Iterable[ObjectKey | None],
         versions: dict[str | None, str] | None,
-    ) -> None:
-        """Bring it about. The caller holds the lock, and keeps *before* until the lock is free."""
+    ) -> Sequence[Breach]:
+        """Bring it about, or say which budget it would break.
+
+        The caller holds the lock, and keeps *before* until the lock is free.
+        """
         core = self._core
-        if fresh is not None:
+        if fresh is not None and (changes.puts or changes.gone):
             catch_up(fresh, before, others)
             fresh.revision = before.revision + 1
             fresh.resource_versions = {**before.resource_versions, **(versions or {})}
@@ -143,9 +156,14 @@ class _Replacement(Generic[T]):
         elif changes.puts or changes.gone:
             writes: dict[ObjectKey, T | None] = {**changes.puts, **dict.fromkeys(changes.gone)}
             filings = {key: self._filings[key] for key in changes.puts}
-            core.commit(entries_for(before, writes, filings), versions)
+            entries = entries_for(before, writes, filings)
+            broken = breaches(before.schema, before.indexes, entries)
+            if broken:
+                return broken
+            core.commit(entries, versions)
         elif versions is not None:
             before.resource_versions.update(versions)
+        return ()
 
 
 @attrs.frozen

@@ -9,17 +9,20 @@ from __future__ import annotations
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any, Generic, TypeAlias, TypeVar, Union, cast
 
+import attrs
+
 from kindex.errors import IndexConflictError, IndexerError, UnknownIndexError
 from kindex.indexers.base import AnyIndexer, Indexer, NamespaceIndexer
 from kindex.indexers.labels import LabelIndexer, LabelKey
 from kindex.indexers.sorted import SortedIndexer
-from kindex.indexes import ColumnIndex, FamilyIndex, MapIndex, SortedIndex
+from kindex.indexes import NO_INDEX, ColumnIndex, FamilyIndex, MapIndex, SortedIndex
 from kindex.objects import label_text
 from kindex.paths import JsonPath, map_at
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+    from kindex.budgets import Budget, Drop
     from kindex.indexes import Index
     from kindex.keys import ObjectKey
     from kindex.values import Filing
@@ -42,9 +45,18 @@ class Family:
         self.path = path
         self.deny = deny
 
-    def covers(self, label: LabelKey) -> bool:
+    @property
+    def name(self) -> str:
+        """What the keys have in common."""
+        return f"{self.path}[*]"
+
+    def covers(self, label: object) -> bool:
         """Tell whether *label* is one of its keys."""
-        return label.path == self.path and label.key not in self.deny
+        return isinstance(label, LabelKey) and label.path == self.path and label.key not in self.deny
+
+    def keys_among(self, identities: Iterable[object]) -> Iterator[str]:
+        """Give those of *identities* that are keys of this family."""
+        return (each.key for each in identities if isinstance(each, LabelKey) and self.covers(each))
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Family) and (self.path, self.deny) == (other.path, other.deny)
@@ -60,6 +72,16 @@ Identity: TypeAlias = Union["Indexer[Any, Any]", LabelKey, Family]
 """What an index is known by: its plain indexer, the label key that several may share, or all keys of a map."""
 
 
+@attrs.frozen
+class Limit:
+    """A budget, and the places whose indexes it is for: each of them, or all together."""
+
+    budget: Budget
+    scope: str
+    places: frozenset[int]
+    each: bool
+
+
 class Schema(Generic[T]):
     """The indexers of a store, and one place for each index that they need.
 
@@ -67,21 +89,36 @@ class Schema(Generic[T]):
     """
 
     __slots__ = (
+        "_blanked",
         "_families",
         "_functions",
         "_label_groups",
+        "budget",
+        "dropped",
         "hidden",
         "indexers",
+        "limits",
         "order",
         "places",
         "programs",
         "sorted_places",
     )
 
-    def __init__(self, indexers: Iterable[AnyIndexer[T]] = (), hidden: frozenset[Identity] = frozenset()) -> None:
+    def __init__(
+        self,
+        indexers: Iterable[AnyIndexer[T]] = (),
+        *,
+        budget: Budget | None = None,
+        hidden: frozenset[Identity] = frozenset(),
+        dropped: Mapping[Identity, Drop] | None = None,
+    ) -> None:
         """Compile *indexers*; equal ones count once.
 
-        *hidden* indexes are kept by writes but not seen by queries: one that is added late is built beside.
+        Args:
+            indexers: the namespace indexer comes first by itself.
+            budget: for all indexes together.
+            hidden: indexes that writes keep but queries do not see: one that is added late is built beside.
+            dropped: indexes that broke a budget: they keep their place, and hold nothing.
 
         Raises:
             IndexConflictError: two different ones have one name.
@@ -109,8 +146,6 @@ class Schema(Generic[T]):
             elif isinstance(indexer, Indexer) and not isinstance(indexer, NamespaceIndexer):
                 functions.append(indexer)
         self._label_groups = [_LabelGroup(path, tuple(group)) for path, group in keys.items()]
-        self._families = [(map_at(JsonPath.parse(family.path)), family.deny) for family in dict.fromkeys(families)]
-        self._functions = functions
         identities: list[Identity] = [
             NamespaceIndexer(),
             *(LabelKey(path, key) for path, group in keys.items() for key in group),
@@ -118,12 +153,30 @@ class Schema(Generic[T]):
             *functions,
         ]
         self.order = tuple(identities)
+        families = list(dict.fromkeys(families))
+        self.dropped = {
+            identity: drop
+            for identity, drop in (dropped or {}).items()
+            if identity in identities or any(family.covers(identity) for family in families)
+        }
         self.hidden = hidden & set(identities)
         self.places: dict[Identity, int] = {
-            identity: place for place, identity in enumerate(identities) if identity not in self.hidden
+            identity: place
+            for place, identity in enumerate(identities)
+            if identity not in self.hidden and identity not in self.dropped
         }
+        self._families = [
+            (map_at(JsonPath.parse(family.path)), family.deny.union(family.keys_among(self.dropped)))
+            for family in families
+        ]
+        self._functions = [None if indexer in self.dropped else indexer for indexer in functions]
+        self._blanked = [place for place, identity in enumerate(identities) if identity in self.dropped]
+        self.budget = budget
+        self.limits = self._limits(budget)
         self.sorted_places = [
-            (indexer, place) for place, indexer in enumerate(identities) if isinstance(indexer, SortedIndexer)
+            (indexer, place)
+            for place, indexer in enumerate(identities)
+            if isinstance(indexer, SortedIndexer) and indexer not in self.dropped
         ]
         self.programs: dict[Any, Any] = {}  # Any: compiled queries, kept by plans.program_of
 
@@ -137,7 +190,7 @@ class Schema(Generic[T]):
         place = self.places.get(identity)
         if place is not None:
             return place, None
-        if isinstance(identity, LabelKey):
+        if isinstance(identity, LabelKey) and identity not in self.dropped:
             for family, place in self.places.items():
                 if isinstance(family, Family) and family.covers(identity):
                     return place, identity.key
@@ -151,7 +204,8 @@ class Schema(Generic[T]):
         """
         spot = self.find(identity)
         if spot is None:
-            raise UnknownIndexError(identity.name, self.names)
+            there = (indexer.name for indexer in self.indexers if self.hidden.isdisjoint(parts_of(indexer)))
+            raise UnknownIndexError(identity.name, there)
         return spot
 
     def filings(self, key: ObjectKey, obj: T) -> Filings:
@@ -166,7 +220,9 @@ class Schema(Generic[T]):
         for read, deny in self._families:
             filings.append(_all_labels(read(obj), deny))
         for indexer in self._functions:
-            filings.append(indexer.filing_of(obj, key))
+            filings.append(None if indexer is None else indexer.filing_of(obj, key))
+        for place in self._blanked:
+            filings[place] = None
         return filings
 
     def columns(self, keys: Sequence[ObjectKey], objects: Sequence[T]) -> list[list[Any]]:
@@ -182,8 +238,13 @@ class Schema(Generic[T]):
             columns += group.columns(list(map(group.read, objects)))
         columns += [[_all_labels(read(obj), deny) for obj in objects] for read, deny in self._families]
         columns += [
-            [indexer.filing_of(obj, key) for key, obj in zip(keys, objects, strict=True)] for indexer in self._functions
+            [None] * len(keys)
+            if indexer is None
+            else [indexer.filing_of(obj, key) for key, obj in zip(keys, objects, strict=True)]
+            for indexer in self._functions
         ]
+        for place in self._blanked:
+            columns[place] = [None] * len(keys)
         return columns
 
     def blank(self) -> Filings:
@@ -192,7 +253,10 @@ class Schema(Generic[T]):
 
     def build(self, columns: Sequence[Sequence[Any]], slots: Sequence[int]) -> list[Index]:
         """Build every index over the filings of slots 0, 1, 2 ...; the postings share the int objects of *slots*."""
-        return [_layout(identity).build(column, slots) for identity, column in zip(self.order, columns, strict=True)]
+        return [
+            NO_INDEX if identity in self.dropped else _layout(identity).build(column, slots)
+            for identity, column in zip(self.order, columns, strict=True)
+        ]
 
     def plus(self, indexers: Iterable[AnyIndexer[T]]) -> Schema[T]:
         """Give a schema that has *indexers* too; the indexes that they bring are hidden.
@@ -200,29 +264,109 @@ class Schema(Generic[T]):
         Raises:
             IndexConflictError: one of them has the name of another; the message names both.
         """
-        grown = Schema((*self.indexers, *indexers))
-        return Schema(grown.indexers, self.hidden | (set(grown.order) - set(self.order)))
+        grown = self._with(indexers=(*self.indexers, *indexers))
+        return grown._with(hidden=self.hidden | (set(grown.order) - set(self.order)))  # noqa: SLF001 - one of the same
+
+    def readmitting(self, identity: Identity) -> Schema[T]:
+        """Give the same schema with an index that was dropped."""
+        return self._with(dropped={each: drop for each, drop in self.dropped.items() if each != identity})
 
     def revealing(self, identities: Iterable[Identity]) -> Schema[T]:
         """Give the same schema with *identities* visible."""
-        return Schema(self.indexers, self.hidden.difference(identities))
+        return self._with(hidden=self.hidden.difference(identities))
 
-    def minus(self, name: str) -> Schema[T]:
-        """Give a schema without the indexer called *name*.
+    def dropping(self, drops: Mapping[Identity, Drop]) -> Schema[T]:
+        """Give the same schema without the indexes in *drops*; everything keeps its place."""
+        return self._with(hidden=self.hidden.difference(drops), dropped={**self.dropped, **drops})
+
+    def minus(self, *names: str) -> Schema[T]:
+        """Give a schema without the indexers called *names*.
 
         Raises:
-            UnknownIndexError: there is none.
+            UnknownIndexError: there is none of this name.
             IndexerError: it is the namespace index, which every store has.
         """
-        if name not in self.names:
-            raise UnknownIndexError(name, self.names)
-        if name == self.indexers[NAMESPACE].name:
-            raise IndexerError("the namespace index cannot be removed; every store has it")
-        return Schema((indexer for indexer in self.indexers if indexer.name != name), self.hidden)
+        for name in names:
+            if name not in self.names:
+                raise UnknownIndexError(name, self.names)
+            if name == self.indexers[NAMESPACE].name:
+                raise IndexerError("the namespace index cannot be removed; every store has it")
+        return self._with(indexers=[indexer for indexer in self.indexers if indexer.name not in names])
 
-    def arrange(self, present: Mapping[Identity, Index]) -> list[Index]:
-        """Put indexes in the order of this schema; those that are not *present* are empty."""
-        return [present[identity] if identity in present else _layout(identity)() for identity in self.order]
+    def sources(self, other: Schema[T]) -> list[int | None]:
+        """Tell where in *other* each index of this schema is; None: nowhere, or dropped.
+
+        Compares index functions, which may be anybody's, so it never runs under the lock.
+        """
+        there = {identity: place for place, identity in enumerate(other.order) if identity not in other.dropped}
+        return [None if identity in self.dropped else there.get(identity) for identity in self.order]
+
+    def empty(self, place: int) -> Index:
+        """Make the index of *place*, with nothing in it."""
+        return NO_INDEX if place in self._blanked else _layout(self.order[place])()
+
+    def name_of(self, spot: Spot) -> str:
+        """Give the name of the index at *spot*, as plans and reports call it."""
+        return self.identity_at(spot).name
+
+    def identity_at(self, spot: Spot) -> Indexer[Any, Any] | LabelKey:
+        """Give the identity of the index at *spot*."""
+        place, member = spot
+        identity = self.order[place]
+        if isinstance(identity, Family):
+            return LabelKey(identity.path, cast("str", member))
+        return identity
+
+    def whereabouts(self, identity: Identity) -> Spot:
+        """Give where the index of *identity* is or would be, whether queries see it or not; the reverse of the above.
+
+        Raises:
+            UnknownIndexError: there is no such index.
+        """
+        for place, known in enumerate(self.order):
+            if known == identity:
+                return place, None
+            if isinstance(known, Family) and known.covers(identity):
+                return place, cast("LabelKey", identity).key
+        raise UnknownIndexError(identity.name, self.names)
+
+    def _with(
+        self,
+        *,
+        indexers: Iterable[AnyIndexer[T]] | None = None,
+        hidden: frozenset[Identity] | None = None,
+        dropped: Mapping[Identity, Drop] | None = None,
+    ) -> Schema[T]:
+        return Schema(
+            self.indexers if indexers is None else indexers,
+            budget=self.budget,
+            hidden=self.hidden if hidden is None else hidden,
+            dropped=self.dropped if dropped is None else dropped,
+        )
+
+    def _limits(self, budget: Budget | None) -> list[Limit]:
+        """List the budgets of the indexers, and of the store."""
+        place_of = {identity: place for place, identity in enumerate(self.order)}
+        limits = []
+        for indexer in self.indexers:
+            places = frozenset(place_of[identity] for identity in parts_of(indexer))
+            if isinstance(indexer, LabelIndexer) and indexer.key_budget is not None:
+                limits.append(Limit(indexer.key_budget, f"each key of indexer {indexer.name!r}", places, each=True))
+            if indexer.budget is not None:
+                limits.append(Limit(indexer.budget, f"indexer {indexer.name!r}", places, each=False))
+        if budget is not None:
+            everything = frozenset(place_of.values()) - {NAMESPACE}
+            limits.append(Limit(budget, "the store", everything, each=False))
+        return limits
+
+
+def parts_of(indexer: AnyIndexer[Any]) -> tuple[Identity, ...]:
+    """Give the identities of the indexes that *indexer* needs."""
+    if isinstance(indexer, LabelIndexer):
+        if indexer.takes_all:
+            return (Family(indexer.path, indexer.deny),)
+        return tuple(LabelKey(indexer.path, key) for key in indexer.keys)
+    return (indexer,) if isinstance(indexer, Indexer) else ()
 
 
 def _layout(identity: Identity) -> type[ColumnIndex | FamilyIndex | MapIndex]:

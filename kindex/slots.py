@@ -64,7 +64,8 @@ class SlotTable(Generic[T]):
                 self.keys.append(None)
             self.objects.append(None)
         self.objects[slot] = obj
-        self.keys[slot] = key
+        if self.keys[slot] is None:  # else it is this key: as a dict does, keep the first one, and only that
+            self.keys[slot] = key
         self.slot_of[key] = slot
         self.free.discard(slot)
 

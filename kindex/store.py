@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal, NoReturn, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, NoReturn, TypeAlias, TypeVar
 
-from kindex.beside import add_indexers
+from kindex.beside import add_indexers, readmit
+from kindex.budgets import Budget
 from kindex.core import Core
-from kindex.errors import QueryError
+from kindex.errors import BudgetExceededError, IndexerError, QueryError, UnknownIndexError
 from kindex.keys import ObjectKey
 from kindex.objects import key_of
 from kindex.queries import Scan, checked_scan
@@ -18,8 +19,10 @@ from kindex.writes import delete, key_meant, put
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
+    from kindex.budgets import Drop
     from kindex.deltas import Deleted, Delta
-    from kindex.indexers.base import AnyIndexer
+    from kindex.indexers.base import AnyIndexer, Indexer
+    from kindex.indexers.labels import LabelKey
 
 T = TypeVar("T")
 
@@ -48,6 +51,9 @@ class Store(StoreView[T]):
         key: object -> ObjectKey, where objects have no ``metadata``.
         scope: ``"namespaced"`` or ``"cluster"``; inferred from what is stored when not given.
         scan: what to do when a query scans: ``"allow"``, ``"warn"`` (ScanWarning) or ``"error"`` (ScanRefusedError).
+        budget: what all indexes together may take; the one that takes most is dropped when it is broken.
+        on_budget: a function to call with the Drop when an index broke a budget, without the lock, after the drop; or
+            ``"raise"``: then the write raises BudgetExceededError, and changes nothing.
 
     Raises:
         IndexConflictError: two different indexers have one name.
@@ -71,10 +77,26 @@ class Store(StoreView[T]):
         key: Callable[[T], ObjectKey] = key_of,
         scope: Scope | None = None,
         scan: Scan = "allow",
+        budget: Budget | None = None,
+        on_budget: Literal["raise"] | Callable[[Drop], object] | None = None,
     ) -> None:
+        if budget is not None and not isinstance(budget, Budget):
+            raise IndexerError(f"the budget of a store is a Budget or None, not {budget!r}")
+        if on_budget is not None and on_budget != "raise" and not callable(on_budget):
+            raise QueryError(f"on_budget is a function of a Drop, 'raise', or None, not {on_budget!r}")
         if scope not in (None, "namespaced", "cluster"):
             raise QueryError(f"scope is 'namespaced', 'cluster' or None, not {scope!r}")
-        super().__init__(Core(name=name, indexers=indexers, key_of=key, scope=scope, scan=checked_scan(scan)))
+        super().__init__(
+            Core(
+                name=name,
+                indexers=indexers,
+                key_of=key,
+                scope=scope,
+                scan=checked_scan(scan),
+                budget=budget,
+                on_budget=on_budget,
+            )
+        )
 
     def view(self) -> StoreView[T]:
         """Give the read side, to hand to everybody who must not write."""
@@ -158,10 +180,38 @@ class Store(StoreView[T]):
         """
         core = self._core
         core.check_may_write()
-        with core.lock:
-            core.settle()
-            before = core.generation  # dropped after the lock
-            core.generation = before.under(before.schema.minus(name))
+        while True:
+            schema = core.generation.schema
+            left = schema.minus(name)
+            sources = left.sources(schema)
+            with core.lock:
+                core.settle()
+                before = core.generation  # dropped after the lock
+                if before.schema is schema:
+                    core.generation = before.under(left, sources)
+                    return
+
+    def readmit(self, index: str | Indexer[Any, Any] | LabelKey) -> None:
+        """Build an index again that broke its budget, if it keeps it now. O(objects), without the lock.
+
+        Args:
+            index: its indexer or label key, or its name as ``dropped`` gives it.
+
+        Raises:
+            UnknownIndexError: no such index was dropped.
+            BudgetExceededError: it would break its budget again; it stays dropped.
+        """
+        core = self._core
+        core.check_may_write()
+        dropped = core.generation.schema.dropped
+        for identity, drop in dropped.items():
+            if index in (identity, identity.name):
+                reason = readmit(core, identity, asked=True)
+                if reason is not None:
+                    raise BudgetExceededError(drop.index, drop.scope, reason)
+                return
+        named = index if isinstance(index, str) else index.name
+        raise UnknownIndexError(named, (drop.index for drop in dropped.values()), "dropped indexes")
 
     def __reduce__(self) -> NoReturn:
         """Refuse to be pickled or copied."""

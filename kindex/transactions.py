@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Generic, NoReturn, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, NoReturn, TypeVar
 
 from kindex.core import Core
-from kindex.errors import TransactionError
+from kindex.errors import QueryError, TransactionError
 from kindex.generation import Generation
+from kindex.indexers.terms import AllOf, AnyOf, Edge, Not
 from kindex.keys import ObjectKey
 from kindex.queries import Query
-from kindex.views import StoreView, key_named
+from kindex.views import StoreView, key_named, namespace_missing
 from kindex.writes import checked_key, key_meant, write
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from types import TracebackType
 
     from kindex.deltas import Delta
@@ -106,6 +108,9 @@ class Transaction(Generic[T]):
         self._check_open()
         key = name if isinstance(name, ObjectKey) else key_named(name, namespace)
         present = StoreView(self._core).get(name, namespace=namespace)
+        bare = key is not name and not key.namespace and self._core.scope is None
+        if bare and any(own.namespace for own, obj in self._writes.items() if obj is not None):
+            raise namespace_missing(self._core, key)  # as a store that holds what was put
         return self._writes.get(key, present)
 
     def select(
@@ -121,8 +126,10 @@ class Transaction(Generic[T]):
 
         Raises:
             TransactionError: the block has ended, or not begun.
+            QueryError: a term asks for the smallest or largest value, which no part of the state can tell alone.
         """
         self._check_open()
+        _refuse_edges(terms)
         self._follow_schema()
         arguments = (terms, namespace, label_selector, field_selector)
         present = Query(self._core, *arguments).pairs(where, None, None, scan)
@@ -154,3 +161,17 @@ class Transaction(Generic[T]):
     def _check_open(self) -> None:
         if not self._open:
             raise TransactionError("this transaction is not open; use it inside its with block")
+
+
+def _refuse_edges(terms: Iterable[Term[Any]]) -> None:
+    """Refuse what cannot be answered by the store and by the own writes one after the other."""
+    for term in terms:
+        match term:
+            case Edge():
+                raise QueryError(f"a transaction cannot tell what is {term}; ask the store, after it or before")
+            case Not(term=inner):
+                _refuse_edges((inner,))
+            case AllOf(terms=parts) | AnyOf(terms=parts):
+                _refuse_edges(parts)
+            case _:
+                pass

@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from functools import partial
 from typing import TYPE_CHECKING, Any, Generic, TypeAlias, TypeVar
 
 from kindex.errors import IndexerError, ObjectNotFound, QueryError, ScopeError
 from kindex.indexers.base import Indexer
 from kindex.indexers.labels import LabelIndexer, LabelKey
 from kindex.keys import ObjectKey
+from kindex.memory import IndexSize, MemoryReport, measure, sizes
 from kindex.postings import size
-from kindex.queries import Fields, Labels, Names, Order, Query, Scan, Where, check_namespaced
+from kindex.queries import Fields, Labels, Names, Order, Query, Scan, Where, check_namespaced, check_scan
 from kindex.schema import NAMESPACE
-from kindex.values import decoded, ordering
+from kindex.values import decoded, keys_in, ordering
+from kindex.watching import index_id, watchers_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
+    from kindex.budgets import Drop
     from kindex.core import Core
     from kindex.explain import Plan
     from kindex.generation import Generation
@@ -87,6 +92,11 @@ class StoreView(Generic[T]):
     def index_names(self) -> tuple[str, ...]:
         """The names of the indexers, sorted."""
         return self._core.generation.schema.names
+
+    @property
+    def dropped(self) -> tuple[Drop, ...]:
+        """The indexes that broke a budget and are not back: which, when and why; their queries scan."""
+        return tuple(self._core.generation.schema.dropped.values())
 
     def resource_version(self, *, namespace: str | None = None) -> str | None:
         """Give the resource version of the last ``replace`` or ``bookmark``, of one namespace if it is named."""
@@ -223,6 +233,7 @@ class StoreView(Generic[T]):
     ) -> int:
         """Count the objects that answer a query. Where indexes answer all of it, no object is touched."""
         query = Query(self._core, terms, namespace, label_selector, field_selector)
+        check_scan(scan)
         counted = query.count() if where is None else None
         return len(query.pairs(where, None, None, scan)) if counted is None else counted
 
@@ -280,6 +291,33 @@ class StoreView(Generic[T]):
         """Count the objects on which an index function failed, by indexer with ``on_error="skip"``. O(objects)."""
         return self._state(lambda generation: generation.skipped())
 
+    def memory(self) -> MemoryReport:
+        """Count what the store and each index take, in bytes; ``print`` it for a table.
+
+        The lock is held for slices of a thousand postings, so writers pass in between. O(values + slots): a few
+        milliseconds, and up to a second for 150,000 objects with ten labels that no two of them share.
+
+        >>> from kindex import LabelIndexer, Store
+        >>> pods = Store(indexers=[LabelIndexer("app")])
+        >>> _ = pods.put({"metadata": {"name": "a", "namespace": "x", "labels": {"app": "web"}}})
+        >>> pods.memory().index("app").postings
+        1
+        """
+        return measure(self._core)
+
+    def index_sizes(self) -> tuple[IndexSize, ...]:
+        """Give the numbers of values and postings of each index: what a gauge needs, in microseconds.
+
+        O(1) for labels and namespaces, O(values) for the other indexes.
+
+        >>> from kindex import Store
+        >>> store = Store()
+        >>> _ = store.put({"metadata": {"name": "a", "namespace": "x"}})
+        >>> store.index_sizes()
+        (IndexSize(name='namespace', kind='namespace', values=1, postings=1),)
+        """
+        return sizes(self._core)
+
     def _sizes(self, index: Countable) -> list[tuple[ValueKey, int]]:
         """Give the keys of an index with the sizes of their postings, in the order of the values."""
         one = _only_key(index) if isinstance(index, LabelIndexer) else index
@@ -287,10 +325,15 @@ class StoreView(Generic[T]):
             raise IndexerError(f"{one!r} is no index; give an indexer, or a key of one: by_labels.key('app')")
         while True:
             schema = self._core.generation.schema
+            if one in schema.dropped:  # it broke its budget: the objects are asked, as a query on it would
+                filings = (one.filing_of(obj) for obj in self.select())
+                return sorted(Counter(key for filing in filings for key in keys_in(filing)).items(), key=_order_of)
             spot = schema.spot_of(one)  # not under the lock: it hashes the index function, which may be anybody's
-            sizes = self._state(lambda generation: _sizes(generation, schema, spot))
+            sizes = self._state(partial(_sizes, schema, spot))
             if sizes is not None:
-                return sorted(sizes, key=lambda pair: ordering(pair[0]))
+                for watcher in watchers_of(self._core):
+                    watcher.read(index_id(one))
+                return sorted(sizes, key=_order_of)
 
     def _state(self, read: Callable[[Generation[T]], R]) -> R:
         """Run *read*, which is kindex's own code, on the present state, under the lock."""
@@ -339,9 +382,18 @@ def _check_scope(core: Core[Any], generation: Generation[Any], key: object) -> N
     if key.namespace:
         check_namespaced(core, generation)
     elif core.scope == "namespaced" or (core.scope is None and generation.indexes[NAMESPACE].present):  # type: ignore[union-attr]  # never a family
-        raise ScopeError(
-            f"the objects of store {core.name!r} have namespaces; say which {key.name!r}: get(name, namespace=...)"
-        )
+        raise namespace_missing(core, key)
+
+
+def namespace_missing(core: Core[Any], key: ObjectKey) -> ScopeError:
+    """Say that a name without a namespace means nothing here."""
+    return ScopeError(
+        f"the objects of store {core.name!r} have namespaces; say which {key.name!r}: get(name, namespace=...)"
+    )
+
+
+def _order_of(pair: tuple[ValueKey, int]) -> tuple[Any, ...]:  # Any: a sort key
+    return ordering(pair[0])
 
 
 def _only_key(indexer: LabelIndexer) -> LabelKey:
@@ -351,8 +403,8 @@ def _only_key(indexer: LabelIndexer) -> LabelKey:
     return indexer.key(indexer.keys[0])
 
 
-def _sizes(generation: Generation[Any], schema: Schema[Any], spot: Spot) -> list[tuple[ValueKey, int]] | None:
-    """Give the keys of an index with the sizes of their postings, None under another schema. The caller holds the lock."""
+def _sizes(schema: Schema[Any], spot: Spot, generation: Generation[Any]) -> list[tuple[ValueKey, int]] | None:
+    """Give the keys of an index with their sizes; None under another schema. The caller holds the lock."""
     if generation.schema is not schema:
         return None
     index = generation.index_at(spot)

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from kindex.beside import tidy
+from kindex.beside import readmit_in_time, tidy
 from kindex.deltas import Added, Deleted, Updated
 from kindex.errors import InvalidObjectError
 from kindex.generation import Entry, Generation, admit
 from kindex.keys import ObjectKey
+from kindex.limits import breaches, drop
 from kindex.objects import uid_of
 
 if TYPE_CHECKING:
@@ -42,13 +43,24 @@ def put(core: Core[T], obj: T) -> tuple[Delta[T], ...]:
         renewed = old is not None and uid_changed(old, obj)
         with core.lock:
             core.settle()
-            if core.generation is not seen or (key in slots.slot_of if old is None else slots.get(key) is not old):
+            if core.generation is not seen:
+                continue
+            slot = slots.slot_of.get(key)  # again: the same object may be in another slot by now
+            if (None if slot is None else slots.objects[slot]) is not old:
                 continue
             admit(schema, seen.indexes, [(key, filings)])
             if slot is None:
-                core.commit((Entry(slots.unused(1)[0], key, obj, seen.first_changes(filings)),))
+                entry = Entry(slots.unused(1)[0], key, obj, seen.first_changes(filings))
             else:
-                core.commit((Entry(slot, key, obj, seen.changes(slot, filings)),))
+                entry = Entry(slot, key, obj, seen.changes(slot, filings))
+            broken = breaches(schema, seen.indexes, (entry,)) if schema.limits else ()
+            if not broken:
+                core.commit((entry,))
+        if broken:
+            drop(core, broken)
+            continue
+        if schema.dropped:
+            readmit_in_time(core)
         return deltas_of(key, old, obj, renewed=renewed)
 
 
@@ -91,8 +103,14 @@ def write(
             entries = entries_for(generation, writes, filings)
             if not entries:
                 return ()
-            core.commit(entries)
+            broken = breaches(schema, generation.indexes, entries)
+            if not broken:
+                core.commit(entries)
+        if broken:
+            drop(core, broken)
+            continue
         tidy(core)
+        readmit_in_time(core)
         deltas: list[Delta[T]] = []
         for key, obj in writes.items():
             deltas += deltas_of(key, olds[key], obj, renewed=key in renewed)
@@ -152,7 +170,8 @@ def checked_key(core: Core[T], obj: T) -> ObjectKey:
     """
     if obj is None:
         raise InvalidObjectError(f"None cannot be stored in {core.name!r}; to remove an object, delete its key")
-    key: Any = core.key_of(obj)  # Any: a key function may be anybody's
+    key: ObjectKey = core.key_of(obj)
+    # Checked, since a key function may be anybody's.
     if type(key) is not ObjectKey or type(key[0]) is not str or type(key[1]) is not str or not key[1]:
         key = _plain_key(core, key)
     if core.scope is not None:

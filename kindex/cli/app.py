@@ -18,6 +18,7 @@ from rich.console import Console
 from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn
 from typer.core import TyperGroup
 
+from kindex.cli.analyze import AnalysisOutput, Wanted, analyses, printed_analyses
 from kindex.cli.demo import run_demo
 from kindex.cli.documents import InputError, size_of
 from kindex.cli.kinds import is_word
@@ -28,7 +29,7 @@ from kindex.errors import KindexError, PathSyntaxError, SelectorSyntaxError
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from kindex.cli.query import Answer
+    from kindex.cli.query import Answer, Kinds
 
 BAD_INPUT: Final = 1
 BAD_USE: Final = 2
@@ -193,6 +194,46 @@ def explain(
 
 
 @app.command()
+def analyze(
+    arguments: _Arguments = None,
+    *,
+    paths: Annotated[
+        list[str] | None,
+        typer.Option("--paths", help="Look at this field too, such as spec.nodeName; several by commas or repeating."),
+    ] = None,
+    annotations: Annotated[
+        list[str] | None,
+        typer.Option("--annotations", help="Look at this annotation too, or at all; several by commas or repeating."),
+    ] = None,
+    model: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--model",
+            help="Reckon with so many objects, such as pods=150000, as if these were a random sample of them.",
+        ),
+    ] = None,
+    output: Annotated[
+        AnalysisOutput, typer.Option("--output", "-o", help="The form of the analysis.")
+    ] = AnalysisOutput.TABLE,
+    all_keys: Annotated[bool, typer.Option("--all", help="Every key, not only those that cost most.")] = False,
+    verbose: _Verbose = False,  # noqa: ARG001 - its callback takes it
+) -> None:
+    """Print what an index of each label would take, and which are worth it.
+
+    OBJECTS have the label, with so many distinct VALUES; SINGLES are the values of one object only; LARGEST is the
+    share of all objects that the most frequent value has; BYTES is the memory of the index. Verdicts: index; constant,
+    since one value has nearly all objects; near-unique, a trap, since values hardly repeat; rare, since few have it.
+    """
+    wanted = Wanted.parse(paths=paths or (), annotations=annotations or (), model=model or ())
+    _, kinds = _loaded(arguments, lambda kind: Question.parse(kind=kind))
+    found = list(analyses(wanted, kinds))
+    console = Console(highlight=False, soft_wrap=True)
+    width = console.width if console.is_terminal else None
+    for line in printed_analyses(found, output, width=width, all_rows=all_keys):
+        console.print(line)
+
+
+@app.command()
 def demo(
     *,
     pods: Annotated[int, typer.Option(min=1, help="How many pods the cluster has.")] = 20_000,
@@ -213,23 +254,32 @@ def _answered(  # noqa: PLR0917 - what two commands share
     indexes: list[str] | None,
     sort_by: str | None,
 ) -> list[Answer]:
+    def asking(kind: str) -> Question:
+        return Question.parse(
+            kind=kind,
+            namespaces=namespaces or (),
+            label_selector=selector,
+            field_selector=field_selector,
+            sort_by=sort_by,
+            limit=limit,
+            indexes=indexes or (),
+        )
+
+    question, kinds = _loaded(arguments, asking)
+    return list(answers(question, kinds, say=_say))
+
+
+def _loaded(arguments: list[str] | None, asking: Callable[[str], Question]) -> tuple[Question, Kinds]:
+    """Read the files that are named, and choose the kinds; what is asked is parsed before anything is read."""
     kind, paths = _split(arguments or [])
-    question = Question.parse(
-        kind=kind,
-        namespaces=namespaces or (),
-        label_selector=selector,
-        field_selector=field_selector,
-        sort_by=sort_by,
-        limit=limit,
-        indexes=indexes or (),
-    )
+    question = asking(kind)
     if not paths:
         if _is_terminal(sys.stdin):
             raise typer.BadParameter("name a file or a folder, or - for standard input")
         paths = ["-"]
     with _progress(paths) as report:
         kinds = load(paths, sys.stdin.buffer, say=_say, on_progress=report)
-    return list(answers(question, asked_kinds(question, kinds, say=_say), say=_say))
+    return question, asked_kinds(question, kinds, say=_say)
 
 
 def _split(arguments: list[str]) -> tuple[str, list[str]]:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Generic, Literal, TypeAlias, TypeVar, cas
 
 import attrs
 
+from kindex.budgets import Budget
 from kindex.errors import IndexerError, IndexFunctionError, IndexValueError
 from kindex.indexers.terms import At, Term
 from kindex.objects import key_of
@@ -27,11 +28,17 @@ def _check_name(_indexer: object, _attribute: object, value: str) -> None:
         raise IndexerError(f"an indexer needs a name that is not empty, not {value!r}")
 
 
+def _check_budget(indexer: AnyIndexer[Any], _attribute: object, value: object) -> None:
+    if value is not None and not isinstance(value, Budget):
+        raise IndexerError(f"the budget of indexer {indexer.name!r} is a Budget or None, not {value!r}")
+
+
 @attrs.frozen
 class AnyIndexer(Generic[T_contra]):
     """What a store can be given: something that files objects of type T under index values."""
 
     name: str = attrs.field(validator=_check_name)
+    budget: Budget | None = attrs.field(default=None, kw_only=True, validator=_check_budget)
 
     def values_of(self, obj: T_contra) -> tuple[Any, ...]:  # Any: each kind of indexer has values of its own
         """Give the index values under which *obj* would be filed."""
@@ -52,6 +59,7 @@ class Indexer(AnyIndexer[T_contra], Generic[T_contra, K]):
         function: the index function.
         on_error: what a function that raises does to the write: ``"raise"`` fails it, unchanged, with
             IndexFunctionError; ``"skip"`` files the object under no value of this index, and counts it.
+        budget: what the index may cost; one that breaks it is dropped, and its queries scan.
 
     >>> from kindex import Store
     >>> by_image = Indexer("image", lambda pod: [c["image"] for c in pod["spec"]["containers"]])
@@ -74,6 +82,7 @@ class Indexer(AnyIndexer[T_contra], Generic[T_contra, K]):
         function: Callable[[S], str | Iterable[str] | None],
         *,
         on_error: OnError = "raise",
+        budget: Budget | None = None,
     ) -> None: ...
     @overload
     def __init__(
@@ -82,6 +91,7 @@ class Indexer(AnyIndexer[T_contra], Generic[T_contra, K]):
         function: Callable[[S], bool | Iterable[bool] | None],
         *,
         on_error: OnError = "raise",
+        budget: Budget | None = None,
     ) -> None: ...
     @overload
     def __init__(
@@ -90,6 +100,7 @@ class Indexer(AnyIndexer[T_contra], Generic[T_contra, K]):
         function: Callable[[S], int | Iterable[int] | None],
         *,
         on_error: OnError = "raise",
+        budget: Budget | None = None,
     ) -> None: ...
     @overload
     def __init__(
@@ -98,13 +109,17 @@ class Indexer(AnyIndexer[T_contra], Generic[T_contra, K]):
         function: Callable[[T_contra], Iterable[K] | None],
         *,
         on_error: OnError = "raise",
+        budget: Budget | None = None,
     ) -> None: ...
-    def __init__(self, name: str, function: Callable[[Any], object], *, on_error: OnError = "raise") -> None:
+    def __init__(
+        self, name: str, function: Callable[[Any], object], *, on_error: OnError = "raise", budget: Budget | None = None
+    ) -> None:
         if not callable(function):
             raise IndexerError(f"indexer {name!r} needs an index function, not {function!r}")
         if on_error not in ("raise", "skip"):
             raise IndexerError(f"indexer {name!r}: on_error is 'raise' or 'skip', not {on_error!r}")
-        self.__attrs_init__(name, function, on_error)  # pyright: ignore[reportAttributeAccessIssue]  # attrs makes it
+        init = self.__attrs_init__  # pyright: ignore[reportAttributeAccessIssue]  # attrs makes it
+        init(name, function, on_error, budget=budget)
 
     def __repr__(self) -> str:
         shown = getattr(self.function, "__qualname__", None) or repr(self.function)

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import attrs
 
+from kindex.budgets import Budget
 from kindex.errors import IndexerError
 from kindex.indexers.base import Indexer
 from kindex.objects import text_of
@@ -51,14 +52,14 @@ class FieldIndexer(Indexer[object, str]):
     ('a', 'b')
     """
 
-    def __init__(self, *paths: str, name: str | None = None) -> None:
+    def __init__(self, *paths: str, name: str | None = None, budget: Budget | None = None) -> None:
         parsed = tuple(map(JsonPath.parse, paths))
         if not parsed:
             raise IndexerError("FieldIndexer needs a path, such as FieldIndexer('spec.nodeName')")
         if len(set(parsed)) < len(parsed):
             raise IndexerError(f"FieldIndexer: a path is given twice in {', '.join(paths)}")
         texts = [path.text for path in parsed]
-        super().__init__(name if name is not None else " | ".join(texts), FieldValues(parsed))
+        super().__init__(name if name is not None else " | ".join(texts), FieldValues(parsed), budget=budget)
 
     def __repr__(self) -> str:
         return f"FieldIndexer({', '.join(repr(path.text) for path in self.paths)})"

@@ -10,6 +10,7 @@ from kindex.budgets import Budget
 from kindex.errors import IndexerError
 from kindex.indexers.base import AnyIndexer
 from kindex.indexers.terms import Absent, At, Not, Satisfying, Term
+from kindex.near_unique import NEAR_UNIQUE
 from kindex.objects import label_text
 from kindex.paths import JsonPath, map_at
 from kindex.selectors import LabelSelector
@@ -78,6 +79,13 @@ class LabelIndexer(AnyIndexer[object]):
     index costs memory for each value that a label ever has at one time; ``LabelIndexer.all`` takes every key, under a
     budget. Two LabelIndexers that name one key of one map share its index.
 
+    Args:
+        keys: the keys, at least one.
+        path: the map whose keys are meant.
+        name: says what it is in plans, errors and reports.
+        budget: what it may cost in all; the key that takes most is dropped when it is broken.
+        key_budget: what each of its keys may cost; a key that breaks it is dropped, the others stay.
+
     Raises:
         IndexerError: no key, or one given twice.
         PathSyntaxError: the path cannot be read.
@@ -96,10 +104,17 @@ class LabelIndexer(AnyIndexer[object]):
     keys: tuple[str, ...]
     path: str
     deny: frozenset[str]
-    budget: Budget | None
+    key_budget: Budget | None
     _read: Any = attrs.field(eq=False, repr=False)  # Any: a function of one object, made from the path
 
-    def __init__(self, *keys: str, path: str = LABELS, name: str | None = None) -> None:
+    def __init__(
+        self,
+        *keys: str,
+        path: str = LABELS,
+        name: str | None = None,
+        budget: Budget | None = None,
+        key_budget: Budget | None = None,
+    ) -> None:
         for key in keys:
             if not isinstance(key, str) or not key:
                 raise IndexerError(f"a label key is text that is not empty, not {key!r}")
@@ -109,11 +124,27 @@ class LabelIndexer(AnyIndexer[object]):
             )
         if len(set(keys)) < len(keys):
             raise IndexerError(f"LabelIndexer: a key is given twice in {', '.join(keys)}")
-        self._set(keys, path, frozenset(), None, name)
+        self._set(keys, path, frozenset(), name, budget, key_budget)
 
     @classmethod
-    def all(cls, *, budget: Budget, deny: Iterable[str] = (), path: str = LABELS, name: str | None = None) -> Self:
+    def all(
+        cls,
+        *,
+        budget: Budget,
+        deny: Iterable[str] = NEAR_UNIQUE,
+        path: str = LABELS,
+        name: str | None = None,
+        key_budget: Budget | None = None,
+    ) -> Self:
         """Index every key that objects have, but those in *deny*, under a budget.
+
+        Args:
+            budget: what it may cost in all; the key that takes most is dropped when it is broken.
+            deny: keys to leave out; unless given, those of ``NEAR_UNIQUE``, which cost the most and narrow the least.
+                ``deny=()`` indexes them all the same; ``deny={*NEAR_UNIQUE, "build-id"}`` leaves out one more.
+            path: the map whose keys are meant.
+            name: says what it is in plans, errors and reports.
+            key_budget: what each of its keys may cost.
 
         Raises:
             IndexerError: there is no budget; labels are unbounded, so indexing all of them must not be.
@@ -126,12 +157,20 @@ class LabelIndexer(AnyIndexer[object]):
         if isinstance(deny, str):
             raise IndexerError(f"deny takes several keys, such as [{deny!r}], not one text")
         self = cls.__new__(cls)
-        self._set((), path, frozenset(deny), budget, name)
+        self._set((), path, frozenset(deny), name, budget, key_budget)
         return self
 
     def _set(
-        self, keys: tuple[str, ...], path: str, deny: frozenset[str], budget: Budget | None, name: str | None
+        self,
+        keys: tuple[str, ...],
+        path: str,
+        deny: frozenset[str],
+        name: str | None,
+        budget: Budget | None,
+        key_budget: Budget | None,
     ) -> None:
+        if key_budget is not None and not isinstance(key_budget, Budget):
+            raise IndexerError(f"key_budget is a Budget or None, not {key_budget!r}")
         parsed = JsonPath.parse(path)
         if parsed.plural:
             raise IndexerError(f"path {path!r} leads to many maps; a LabelIndexer reads one")
@@ -139,7 +178,7 @@ class LabelIndexer(AnyIndexer[object]):
             shown = ",".join(keys) if keys else "*"
             name = shown if parsed.text == LABELS else f"{parsed.text}[{shown}]"
         init = self.__attrs_init__  # pyright: ignore[reportAttributeAccessIssue]  # attrs makes it
-        init(name, keys, parsed.text, deny, budget, map_at(parsed))
+        init(name, keys, parsed.text, deny, key_budget, map_at(parsed), budget=budget)
 
     @property
     def takes_all(self) -> bool:
@@ -157,6 +196,10 @@ class LabelIndexer(AnyIndexer[object]):
             IndexerError: it does not index this key.
         """
         if not self.covers(key):
+            if self.takes_all and key in NEAR_UNIQUE:
+                raise IndexerError(
+                    f"indexer {self.name!r} does not index key {key!r}: {NEAR_UNIQUE[key]}; with deny=() it would"
+                )
             there = f"all but {', '.join(sorted(self.deny))}" if self.takes_all else ", ".join(self.keys)
             raise IndexerError(f"indexer {self.name!r} does not index key {key!r}; it indexes {there}")
         return LabelKey(self.path, key)
@@ -191,10 +234,24 @@ class AnnotationIndexer(LabelIndexer):
     (('kubernetes.io/ingress.class', 'nginx'),)
     """
 
-    def __init__(self, *keys: str, name: str | None = None) -> None:
-        super().__init__(*keys, path=ANNOTATIONS, name=name)
+    def __init__(
+        self,
+        *keys: str,
+        name: str | None = None,
+        budget: Budget | None = None,
+        key_budget: Budget | None = None,
+    ) -> None:
+        super().__init__(*keys, path=ANNOTATIONS, name=name, budget=budget, key_budget=key_budget)
 
     @classmethod
-    def all(cls, *, budget: Budget, deny: Iterable[str] = (), path: str = ANNOTATIONS, name: str | None = None) -> Self:
+    def all(
+        cls,
+        *,
+        budget: Budget,
+        deny: Iterable[str] = NEAR_UNIQUE,
+        path: str = ANNOTATIONS,
+        name: str | None = None,
+        key_budget: Budget | None = None,
+    ) -> Self:
         """Index every annotation that objects have, but those in *deny*, under a budget, as ``LabelIndexer.all``."""
-        return super().all(budget=budget, deny=deny, path=path, name=name)
+        return super().all(budget=budget, deny=deny, path=path, name=name, key_budget=key_budget)

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import attrs
 
+from kindex.budgets import Budget
 from kindex.errors import IndexerError
 from kindex.indexers.base import Indexer
 from kindex.indexers.terms import Absent, AllOf, At, Term
@@ -64,9 +65,9 @@ class OwnerIndexer(Indexer[object, OwnerValue]):
     (1, 1, 2)
     """
 
-    def __init__(self, *, controller_only: bool = False, name: str | None = None) -> None:
+    def __init__(self, *, controller_only: bool = False, name: str | None = None, budget: Budget | None = None) -> None:
         default = "controller" if controller_only else "owner"
-        super().__init__(name if name is not None else default, OwnersOf(controller_only))
+        super().__init__(name if name is not None else default, OwnersOf(controller_only), budget=budget)
 
     def __repr__(self) -> str:
         function = self.function

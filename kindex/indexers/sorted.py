@@ -7,6 +7,7 @@ from typing import Any, Generic, TypeVar, overload
 
 import attrs
 
+from kindex.budgets import Budget
 from kindex.errors import IndexerError
 from kindex.indexers.base import Indexer, OnError
 from kindex.indexers.fields import FieldValues
@@ -29,6 +30,7 @@ class SortedIndexer(Indexer[T_contra, K], Generic[T_contra, K]):
         name: as for Indexer.
         function: an index function, or the text of a JSON path, whose values are then filed as text.
         on_error: as for Indexer.
+        budget: as for Indexer.
 
     >>> from kindex import Store
     >>> created = SortedIndexer("created", "metadata.creationTimestamp")
@@ -43,7 +45,12 @@ class SortedIndexer(Indexer[T_contra, K], Generic[T_contra, K]):
 
     @overload
     def __init__(
-        self: SortedIndexer[object, str], name: str, function: str, *, on_error: OnError = "raise"
+        self: SortedIndexer[object, str],
+        name: str,
+        function: str,
+        *,
+        on_error: OnError = "raise",
+        budget: Budget | None = None,
     ) -> None: ...
     @overload
     def __init__(
@@ -52,6 +59,7 @@ class SortedIndexer(Indexer[T_contra, K], Generic[T_contra, K]):
         function: Callable[[S], str | Iterable[str] | None],
         *,
         on_error: OnError = "raise",
+        budget: Budget | None = None,
     ) -> None: ...
     @overload
     def __init__(
@@ -60,15 +68,28 @@ class SortedIndexer(Indexer[T_contra, K], Generic[T_contra, K]):
         function: Callable[[S], int | Iterable[int] | None],
         *,
         on_error: OnError = "raise",
+        budget: Budget | None = None,
     ) -> None: ...
     @overload
     def __init__(
-        self, name: str, function: Callable[[T_contra], Iterable[K] | None], *, on_error: OnError = "raise"
+        self,
+        name: str,
+        function: Callable[[T_contra], Iterable[K] | None],
+        *,
+        on_error: OnError = "raise",
+        budget: Budget | None = None,
     ) -> None: ...
-    def __init__(self, name: str, function: Any, *, on_error: OnError = "raise") -> None:  # Any: the overloads say it
+    def __init__(
+        self,
+        name: str,
+        function: Any,  # Any: the overloads say it
+        *,
+        on_error: OnError = "raise",
+        budget: Budget | None = None,
+    ) -> None:
         if isinstance(function, str):
             function = FieldValues((JsonPath.parse(function),))
-        super().__init__(name, function, on_error=on_error)
+        super().__init__(name, function, on_error=on_error, budget=budget)
 
     def between(self, low: K | None, high: K | None) -> Term[T_contra]:
         """Select the objects with a value from *low* to *high*, both included; None leaves an end open.

@@ -1,0 +1,511 @@
+"""Memory: what a store and each of its indexes take, counted on the structures themselves.
+
+Counting takes the lock for a slice of about a thousand postings at a time, so writers pass in between; the report is
+then a little of before and a little of after. Nobody's code runs: all that is looked at is made of Python's own types.
+
+Text is a matter of its own. A label's value is usually the very string that the object holds too, and then costs the
+index nothing; when the object has gone, or made the string just for the index, only the index keeps it. Reference
+counts tell: the index knows how many references are its own, and if there are no others, nobody else holds the text.
+"""
+
+from __future__ import annotations
+
+import sys
+from operator import itemgetter
+from sys import getrefcount
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import attrs
+from pyroaring import BitMap
+
+from kindex.footprints import (
+    CACHED_INTS,
+    INT_BYTES,
+    PAIR_BYTES,
+    allocated,
+    bitmap_bytes,
+    ids_bytes,
+    shallow_bytes,
+)
+from kindex.indexers.base import Indexer
+from kindex.indexers.labels import LabelKey
+from kindex.indexes import ColumnIndex, FamilyIndex, NoIndex, SortedIndex
+from kindex.keys import ObjectKey
+from kindex.values import SKIPPED, Several
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from kindex.budgets import Drop
+    from kindex.core import Core
+    from kindex.indexes import MapIndex
+    from kindex.schema import Identity
+    from kindex.slots import SlotTable
+
+_SLICE = 1_000
+"""How many postings are counted while the lock is held."""
+
+_LONG_SLICE = 20_000
+"""How many slots, which are counted in C."""
+
+_A_KEY = ObjectKey("", "")
+
+
+class IndexSize(NamedTuple):
+    """How much an index holds: its distinct values, and its postings, which are the objects under each, summed."""
+
+    name: str
+    kind: str
+    values: int
+    postings: int
+
+
+@attrs.frozen
+class IndexMemory:
+    """What one index takes, in bytes; of an indexer over several labels each key is one.
+
+    Attributes:
+        name: as plans and errors call it.
+        kind: ``namespace``, ``label``, ``labels`` (what all keys of a map share), or that of the indexer: ``field``,
+            ``owner``, ``filter``, ``sorted``, ``function``.
+        values: distinct values.
+        postings: objects under each value, summed.
+        single_values: values that one object has.
+        largest_posting: objects under the most frequent value.
+        forward_bytes: value -> posting: dicts, lists, bitmaps, numbers, and keys that are tuples.
+        reverse_bytes: slot -> where it is filed: columns, lists, tuples of several values.
+        text_bytes: values that nothing but the index keeps alive.
+        moves: how often an object moved from one value to another.
+        budget: what may bound it.
+    """
+
+    name: str
+    kind: str
+    values: int
+    postings: int
+    single_values: int
+    largest_posting: int
+    forward_bytes: int
+    reverse_bytes: int
+    text_bytes: int
+    moves: int = 0
+    budget: str | None = None
+
+    @property
+    def index_bytes(self) -> int:
+        """Both sides, without text."""
+        return self.forward_bytes + self.reverse_bytes
+
+    @property
+    def singles(self) -> float:
+        """The share of values that one object has, from 0 to 1."""
+        return self.single_values / self.values if self.values else 0.0
+
+
+@attrs.frozen
+class MemoryReport:
+    """What a store takes, in bytes, but for the objects.
+
+    Attributes:
+        store: its name.
+        objects: how many it holds.
+        slots: for how many it has room.
+        object_bytes: what the objects take, where that can be known; else None.
+        slot_bytes: which object lives where: keys, numbers and the tables of them.
+        slot_text_bytes: names and namespaces that nothing but their key keeps alive.
+        indexes: each index.
+        remembered_bytes: answers that are kept for the next who asks.
+        dropped: indexes that a budget has stopped.
+
+    >>> from kindex import LabelIndexer, Store
+    >>> pods = Store(name="pods", indexers=[LabelIndexer("app")])
+    >>> for name in ("a", "b", "c"):
+    ...     _ = pods.put({"metadata": {"name": name, "namespace": "x", "labels": {"app": "web"}}})
+    >>> report = pods.memory()
+    >>> report.objects, [(index.name, index.values, index.postings) for index in report.indexes]
+    (3, [('namespace', 1, 3), ('app', 1, 3)])
+    >>> print(report)
+    pods: 3 objects in 3 slots
+    index      kind       values  postings  singles  largest  forward  reverse  text  moves
+    namespace  namespace ...
+    """
+
+    store: str
+    objects: int
+    slots: int
+    object_bytes: int | None
+    slot_bytes: int
+    slot_text_bytes: int
+    indexes: tuple[IndexMemory, ...]
+    remembered_bytes: int = 0
+    dropped: tuple[Drop, ...] = ()
+
+    @property
+    def postings(self) -> int:
+        """The postings of all indexes."""
+        return sum(index.postings for index in self.indexes)
+
+    @property
+    def index_bytes(self) -> int:
+        """All indexes, without text."""
+        return sum(index.index_bytes for index in self.indexes)
+
+    @property
+    def text_bytes(self) -> int:
+        """Text that only the store keeps alive."""
+        return self.slot_text_bytes + sum(index.text_bytes for index in self.indexes)
+
+    @property
+    def total_bytes(self) -> int:
+        """All of it: slots, indexes, text, remembered answers; objects where they are known."""
+        return self.slot_bytes + self.index_bytes + self.text_bytes + self.remembered_bytes + (self.object_bytes or 0)
+
+    @property
+    def bytes_per_object(self) -> float:
+        """What an object costs besides itself: slots, indexes and text."""
+        return (self.slot_bytes + self.index_bytes + self.text_bytes) / self.objects if self.objects else 0.0
+
+    @property
+    def bytes_per_posting(self) -> float:
+        """What a posting costs: the indexes and their text."""
+        texts = sum(index.text_bytes for index in self.indexes)
+        return (self.index_bytes + texts) / self.postings if self.postings else 0.0
+
+    def index(self, name: str) -> IndexMemory | None:
+        """Find an index by its name; None if there is none."""
+        return next((index for index in self.indexes if index.name == name), None)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Give all of it, totals too, as JSON has it."""
+        return {
+            **attrs.asdict(self),
+            "indexes": [
+                {**attrs.asdict(index), "index_bytes": index.index_bytes, "singles": round(index.singles, 4)}
+                for index in self.indexes
+            ],
+            "postings": self.postings,
+            "index_bytes": self.index_bytes,
+            "text_bytes": self.text_bytes,
+            "total_bytes": self.total_bytes,
+            "bytes_per_object": round(self.bytes_per_object, 1),
+            "bytes_per_posting": round(self.bytes_per_posting, 1),
+        }
+
+    def __str__(self) -> str:
+        head = ["index", "kind", "values", "postings", "singles", "largest", "forward", "reverse", "text", "moves"]
+        rows = [_row(index) for index in self.indexes]
+        widths = [max(map(len, column)) for column in zip(head, *rows, strict=True)]
+        parts = {
+            "indexes": self.index_bytes,
+            "slots": self.slot_bytes,
+            "text": self.text_bytes,
+            "remembered": self.remembered_bytes,
+            "in all": self.total_bytes,
+        }
+        lines = [
+            f"{self.store}: {self.objects:,} objects in {self.slots:,} slots",
+            *("  ".join(_aligned(row, widths)).rstrip() for row in (head, *rows)),
+            "; ".join(f"{what} {_shown(count)}" for what, count in parts.items()),
+            f"{self.bytes_per_object:,.1f} B an object, {self.bytes_per_posting:,.1f} B a posting",
+            *(f"dropped: {each}" for each in self.dropped),
+        ]
+        return "\n".join(lines)
+
+
+def measure(core: Core[Any]) -> MemoryReport:
+    """Count all that *core* holds, slice by slice. O(values + slots)."""
+    core.check_may_read()
+    with core.lock:
+        core.settle()
+        generation = core.generation
+        slots = generation.slots
+        placed = list(zip(generation.schema.order, generation.indexes, strict=True))
+        grown = _over_allocated(slots.keys)
+    indexes = tuple(_counted(core, name, kind, index, grown=grown) for name, kind, index in _parts(core, placed))
+    objects, slot_bytes, slot_text = _slots_counted(core, slots)
+    return MemoryReport(core.name, objects, slots.capacity, None, slot_bytes, slot_text, indexes)
+
+
+def sizes(core: Core[Any]) -> tuple[IndexSize, ...]:
+    """Give values and postings of each index. O(1) for labels and namespaces, O(values) for the others."""
+    core.check_may_read()
+    with core.lock:
+        core.settle()
+        generation = core.generation
+        placed = list(zip(generation.schema.order, generation.indexes, strict=True))
+    found = []
+    for name, kind, index in _parts(core, placed):
+        if isinstance(index, FamilyIndex):
+            continue
+        with core.lock:
+            if isinstance(index, ColumnIndex) or kind in ("label", "namespace"):
+                postings = len(index.present)
+            else:
+                postings = sum(1 if isinstance(posting, int) else len(posting) for posting in index.forward.values())
+            found.append(IndexSize(name, kind, len(index), postings))
+    return tuple(found)
+
+
+def _parts(
+    core: Core[Any], placed: Iterable[tuple[Identity, MapIndex | ColumnIndex | FamilyIndex]]
+) -> Iterator[tuple[str, str, MapIndex | ColumnIndex | FamilyIndex]]:
+    """Name each index, and each key of those that take all."""
+    for identity, index in placed:
+        if isinstance(index, NoIndex):
+            continue
+        if isinstance(identity, Indexer):
+            kind = type(identity).__name__.removesuffix("Indexer").lower() or "function"
+            yield identity.name, kind, index
+        elif isinstance(identity, LabelKey):
+            yield identity.name, "label", index
+        else:
+            yield LabelKey(identity.path, "*").name, "labels", index
+            assert isinstance(index, FamilyIndex)
+            with core.lock:
+                members = list(index.members.items())
+            for key, member in members:
+                yield LabelKey(identity.path, key).name, "label", member
+
+
+@attrs.define
+class _Tally:
+    """What was counted so far of one index."""
+
+    values: int = 0
+    postings: int = 0
+    singles: int = 0
+    largest: int = 0
+    forward: int = 0
+    reverse: int = 0
+    text: int = 0
+
+    def add(
+        self,
+        keys: Sequence[Any],  # Any: a ValueKey, or None where a column has no value
+        postings: list[Any],  # Any: a Posting or None
+        own: int,
+        *,
+        filed: bool,
+        grown: bool,
+    ) -> None:
+        """Count some postings. The caller holds the lock, and holds neither *keys* nor *postings* otherwise.
+
+        Args:
+            keys: of the values.
+            postings: one for each.
+            own: how many references to a key the index has itself.
+            filed: whether it has another one for each slot.
+            grown: as for ``bitmap_bytes``.
+        """
+        kinds = list(map(type, postings))
+        if kinds.count(int) == len(kinds):
+            numbers, counts = postings, [1] * len(kinds)
+        else:
+            numbers = [posting for posting in postings if type(posting) is int]
+            bitmaps = [posting for posting in postings if type(posting) is BitMap]
+            counts = [0 if posting is None else 1 if type(posting) is int else len(posting) for posting in postings]
+            postings.clear()
+            self.forward += sum(bitmap_bytes(bitmap, grown=grown) for bitmap in bitmaps)
+        self.values += len(counts) - counts.count(0)
+        self.postings += sum(counts)
+        self.singles += counts.count(1)
+        self.largest = max(self.largest, *counts)
+        # Usually the number is the slot table's own; one that is only here is the index's.
+        self.forward += INT_BYTES * _references(numbers).count(_IN_A_LIST + 1)
+        self._add_keys(keys, counts, own, filed=filed)
+
+    def _add_keys(self, keys: Sequence[Any], counts: list[int], own: int, *, filed: bool) -> None:  # Any: as above
+        references = _references(keys)
+        own += _IN_A_LIST
+        if tuple not in set(map(type, keys)) and min(references) > own + (max(counts) if filed else 0):
+            return  # as usual: somebody else holds each of them
+        for key, others, count in zip(keys, references, counts, strict=True):
+            if type(key) is tuple:
+                structure, text = _tuple_bytes(key)
+                self.forward += structure
+                self.text += text
+            elif count and others <= own + (count if filed else 0):
+                self.text += allocated(sys.getsizeof(key))
+
+
+def _counted(
+    core: Core[Any], name: str, kind: str, index: MapIndex | ColumnIndex | FamilyIndex, *, grown: bool
+) -> IndexMemory:
+    """Count one index."""
+    tally = _Tally()
+    if isinstance(index, FamilyIndex):
+        with core.lock:
+            tally.forward = shallow_bytes(index) + shallow_bytes(index.members)
+            tally.reverse = shallow_bytes(index.counts)
+        return _row_of(name, kind, tally, 0)
+    moves: int = getattr(index, "moves", 0)
+    grown = grown or moves > len(index)
+    keys: list[Any]
+    postings: list[Any]
+    with core.lock:
+        tally.forward = shallow_bytes(index) + bitmap_bytes(index.present, grown=grown)
+        if isinstance(index, ColumnIndex):
+            own, filed = 2, False  # in ``ids`` and in ``values``
+            keys, postings = index.values.copy(), index.postings.copy()
+            tally.forward += sum(map(shallow_bytes, (index.ids, index.values, index.postings)))
+            tally.forward += ids_bytes(len(index.ids)) + bitmap_bytes(index.free, grown=grown)
+            tally.reverse = shallow_bytes(index.column)
+        else:
+            own, filed = 3 if isinstance(index, SortedIndex) else 1, True
+            keys, postings = list(index.forward), list(index.forward.values())
+            tally.forward += shallow_bytes(index.forward)
+            tally.reverse = shallow_bytes(index.filed)
+    while keys and postings:
+        with core.lock:
+            some, theirs = keys[-_SLICE:], postings[-_SLICE:]
+            del keys[-_SLICE:], postings[-_SLICE:]
+            tally.add(some, theirs, own, filed=filed, grown=grown)
+    if not isinstance(index, ColumnIndex):
+        tally.reverse += _several_bytes(core, index)
+    if isinstance(index, SortedIndex):
+        tally.forward += _ordered_bytes(core, index)
+    return _row_of(name, kind, tally, moves)
+
+
+def _row_of(name: str, kind: str, tally: _Tally, moves: int) -> IndexMemory:
+    return IndexMemory(
+        name,
+        kind,
+        tally.values,
+        tally.postings,
+        tally.singles,
+        tally.largest,
+        tally.forward,
+        tally.reverse,
+        tally.text,
+        moves,
+    )
+
+
+def _several_bytes(core: Core[Any], index: MapIndex) -> int:
+    """Count the tuples of objects that have several values."""
+    total = 0
+    for start in range(0, len(index.filed), _LONG_SLICE):
+        with core.lock:
+            some = index.filed[start : start + _LONG_SLICE]
+        if Several in set(map(type, some)):
+            total += sum(shallow_bytes(filing) for filing in some if type(filing) is Several and filing is not SKIPPED)
+    return total
+
+
+def _ordered_bytes(core: Core[Any], index: SortedIndex) -> int:
+    """Count the values in order: a list of lists of them, and the same of what they are ordered by."""
+    ordered: Any = index.ordered  # Any: its attributes are sortedcontainers' own
+    with core.lock:
+        total = shallow_bytes(ordered)
+        total += sum(map(shallow_bytes, (ordered._lists, ordered._keys, ordered._maxes, ordered._index)))  # noqa: SLF001 - no other way to see them
+        total += INT_BYTES * len(ordered._index)  # noqa: SLF001 - as above
+        inner = [*zip(ordered._lists, ordered._keys, strict=True)]  # noqa: SLF001 - as above
+    for values, orderings in inner:
+        with core.lock:
+            total += shallow_bytes(values) + shallow_bytes(orderings)
+            total += sum(map(_ordering_bytes, orderings))
+    return total
+
+
+def _ordering_bytes(ordering: tuple[Any, ...]) -> int:
+    """Count what a value is ordered by: a pair of a rank and the value, or of a rank and pairs."""
+    held = ordering[1]
+    if type(held) is not tuple:
+        return PAIR_BYTES
+    return PAIR_BYTES + allocated(sys.getsizeof(held)) + sum(map(_ordering_bytes, held))
+
+
+def _slots_counted(core: Core[Any], slots: SlotTable[Any]) -> tuple[int, int, int]:
+    """Count the slot table: its objects, its bytes, and the text that only keys hold."""
+    with core.lock:
+        objects = len(slots)
+        total = sum(map(shallow_bytes, (slots, slots.slot_of, slots.keys, slots.objects))) + bitmap_bytes(slots.free)
+        keys = slots.keys.copy()
+    total += objects * shallow_bytes(_A_KEY) + INT_BYTES * max(0, objects - CACHED_INTS)
+    text, own = 0, _IN_A_LIST + 1
+    while keys:
+        some = [key for key in keys[-_LONG_SLICE:] if key is not None]
+        del keys[-_LONG_SLICE:]
+        for part in (0, 1):
+            texts = list(map(itemgetter(part), some))
+            references = _references(texts)
+            if min(references, default=own) <= own:
+                pairs = zip(texts, references, strict=True)
+                text += sum(allocated(sys.getsizeof(each)) for each, count in pairs if each and count <= own)
+    return objects, total, text
+
+
+def _over_allocated(table: list[Any]) -> bool:
+    """Tell whether a list has grown since it was made at once; then so have the bitmaps."""
+    return sys.getsizeof(table) > sys.getsizeof([]) + 8 * (len(table) + 1)
+
+
+# References
+
+
+def _references(objects: Sequence[object]) -> list[int]:
+    """Count the references to each, with ``_IN_A_LIST`` for the one in *objects* and those of passing."""
+    return list(map(getrefcount, objects))
+
+
+def _tuple_bytes(key: tuple[Any, ...]) -> tuple[int, int]:
+    """Count a key that is a tuple, which kindex has made: the tuples and numbers, and the text that only they hold."""
+    total, text = allocated(sys.getsizeof(key)), 0
+    for part in key:
+        if type(part) is tuple:
+            inner, inner_text = _tuple_bytes(part)
+            total, text = total + inner, text + inner_text
+        elif getrefcount(part) <= _IN_A_TUPLE:
+            if type(part) is str:
+                text += allocated(sys.getsizeof(part))
+            else:
+                total += allocated(sys.getsizeof(part))
+    return total, text
+
+
+def _seen_in_a_tuple(key: tuple[object, ...]) -> int:
+    """Count references just as ``_tuple_bytes`` does, where there is one: how many are of passing depends on Python."""
+    count = 0
+    for part in key:
+        count = getrefcount(part)
+    return count
+
+
+_IN_A_LIST = _references([object()])[0]
+_IN_A_TUPLE = _seen_in_a_tuple((object(),))
+
+
+# The table
+
+
+def _row(index: IndexMemory) -> list[str]:
+    return [
+        index.name,
+        index.kind,
+        f"{index.values:,}",
+        f"{index.postings:,}",
+        f"{index.singles:.0%}",
+        f"{index.largest_posting:,}",
+        _shown(index.forward_bytes),
+        _shown(index.reverse_bytes),
+        _shown(index.text_bytes),
+        f"{index.moves:,}",
+    ]
+
+
+def _aligned(row: Sequence[str], widths: Sequence[int]) -> Iterator[str]:
+    """Put text to the left and numbers to the right."""
+    for place, (cell, width) in enumerate(zip(row, widths, strict=True)):
+        yield cell.ljust(width) if place < 2 else cell.rjust(width)
+
+
+def _shown(count: int) -> str:
+    """Write bytes as people read them.
+
+    >>> _shown(512), _shown(2_048), _shown(5_000_000)
+    ('512 B', '2.0 kB', '5.0 MB')
+    """
+    if count < 1_000:
+        return f"{count} B"
+    return f"{count / 1_000:.1f} kB" if count < 1_000_000 else f"{count / 1_000_000:.1f} MB"
