@@ -1,6 +1,6 @@
 # One verb each; every verb makes .venv itself when it is missing. CI calls `make check` and `make test`.
 
-.PHONY: setup demo test check stress bench bench-quick docs clean
+.PHONY: setup demo test check stress bench bench-quick bench-memory docs clean
 .DELETE_ON_ERROR:
 MAKEFLAGS += --no-print-directory
 
@@ -63,6 +63,10 @@ bench: $(READY)
 # Each benchmark once, for its correctness rather than its figures.
 bench-quick: $(READY)
 	$(BENCH) --benchmark-disable $(ARGS)
+
+# What stores take against what they say: a process for each shape, some minutes.
+bench-memory: $(READY)
+	$(BIN)/python -P -m benchmarks.bench_memory $(ARGS)
 
 # The documents are Markdown; what they show is run.
 docs: $(READY)

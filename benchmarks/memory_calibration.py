@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 SLOTS = 150_000
 SIZES = (2, 3, 5, 10, 30, 64, 150, 300, 1_000, 1_500, 5_000, 15_000, 75_000, 150_000)
-FIELDS = "arena ordblks smblks hblks hblkhd usmblks fsmblks uordblks fordblks keepcost".split()
+FIELDS = ["arena", "ordblks", "smblks", "hblks", "hblkhd", "usmblks", "fsmblks", "uordblks", "fordblks", "keepcost"]
 PYTHON_BYTES = allocated(BitMap.__basicsize__)
 
 
@@ -82,7 +82,7 @@ def main() -> None:
     print(f"{'slots of 150,000':>16} {'kind':<10} {'malloc':>8} {'formula':>8} {'off':>7}")
     for size in SIZES:
         for name, make in KINDS.items():
-            used, counted = taken(make, size, max(20, min(2_000, 300_000 // size)))
+            used, counted = taken(make, size, max(100, min(2_000, 300_000 // size)))
             print(f"{size:>16,} {name:<10} {used:>8,.0f} {counted:>8,.0f} {counted / used - 1:>+7.1%}")
 
 

@@ -26,6 +26,7 @@ from kindex.errors import (
     UnknownIndexError,
 )
 from kindex.explain import Plan, PlanStep
+from kindex.forecasts import Forecast, IndexForecast, forecast
 from kindex.indexers.base import Indexer, NamespaceIndexer
 from kindex.indexers.fields import FieldIndexer
 from kindex.indexers.filters import FilterIndexer
@@ -43,7 +44,7 @@ from kindex.store import Store
 from kindex.transactions import Transaction
 from kindex.views import StoreView
 
-__all__ = [
+__all__ = [  # noqa: RUF022 - sorted as Python sorts, which tests/api asserts
     "Added",
     "Advice",
     "Advisor",
@@ -57,8 +58,10 @@ __all__ = [
     "FieldRequirement",
     "FieldSelector",
     "FilterIndexer",
+    "Forecast",
     "InCommitError",
     "IndexConflictError",
+    "IndexForecast",
     "IndexFunctionError",
     "IndexMemory",
     "IndexSize",
@@ -96,4 +99,5 @@ __all__ = [
     "TransactionError",
     "UnknownIndexError",
     "Updated",
+    "forecast",
 ]

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import sys
 from array import array
+from math import ceil
 from typing import TYPE_CHECKING
 
 from pyroaring import BitMap
@@ -123,26 +124,26 @@ def bitmap_bytes(bitmap: BitMap, *, grown: bool = False) -> int:
 
 def containers_bytes(
     *,
-    arrays: int = 0,
-    array_slots: int = 0,
-    bitsets: int = 0,
-    run_containers: int = 0,
-    runs: int = 0,
+    arrays: float = 0,
+    array_slots: float = 0,
+    bitsets: float = 0,
+    run_containers: float = 0,
+    runs: float = 0,
     grown: bool = False,
 ) -> int:
-    """Predict a bitmap of these containers.
+    """Predict a bitmap of these containers; a mean of many may have a part of one.
 
     >>> containers_bytes(arrays=1, array_slots=2), containers_bytes(bitsets=3)
     (192, 24936)
     """
     containers = arrays + bitsets + run_containers
-    size = BITMAP_BYTES + malloced(11 * containers) + containers * malloced(16) + bitsets * _BITSET
+    size = BITMAP_BYTES + malloced(ceil(11 * containers)) + containers * malloced(16) + bitsets * _BITSET
     if arrays:
         mean = array_slots / arrays
-        size += round(arrays * max(32, 2 * mean * (_spare(mean) if grown else 1) + 24))
+        size += arrays * max(32, 2 * mean * (_spare(mean) if grown else 1) + 24)
     if run_containers:
-        size += round(run_containers * max(32, 4 * runs / run_containers + 24))
-    return size
+        size += run_containers * max(32, 4 * runs / run_containers + 24)
+    return round(size)
 
 
 def _spare(slots: float) -> float:
@@ -169,21 +170,21 @@ def spread_bitmap_bytes(slots: float, capacity: int, *, runs: float | None = Non
         return BITMAP_BYTES
     if runs is None:
         runs = max(1.0, slots * (1 - slots / capacity))
-    counts = {"arrays": 0.0, "array_slots": 0.0, "bitsets": 0.0, "run_containers": 0.0, "runs": 0.0}
+    counts = dict.fromkeys(("arrays", "array_slots", "bitsets", "run_containers", "runs"), 0.0)
     for start in range(0, capacity, _CONTAINER):
         share = min(_CONTAINER, capacity - start) / capacity
-        held, rows = slots * share, max(1.0, runs * share)
-        there = min(1.0, runs * share) if runs * share < 1 else 1 - (1 - share) ** runs if share < 1 else 1.0
+        there = max(1 - (1 - share) ** runs, slots / capacity)  # how likely the container is there at all
+        held, rows = slots * share / there, max(1.0, runs * share / there)
         plain = 2 * held if held <= _ARRAY_SLOTS else 8_192
         if not grown and 4 * rows + 2 < plain:
             counts["run_containers"] += there
-            counts["runs"] += rows
+            counts["runs"] += rows * there
         elif held <= _ARRAY_SLOTS:
             counts["arrays"] += there
-            counts["array_slots"] += held
+            counts["array_slots"] += held * there
         else:
             counts["bitsets"] += there
-    return containers_bytes(**{name: round(count) for name, count in counts.items()}, grown=grown)
+    return containers_bytes(**counts, grown=grown)
 
 
 def dict_bytes(entries: int, *, text: bool = False) -> int:

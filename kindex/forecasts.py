@@ -3,45 +3,33 @@
 from __future__ import annotations
 
 from collections import Counter
-from itertools import pairwise
-from math import ceil, sqrt
-from random import Random
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import attrs
 
 from kindex.errors import QueryError
-from kindex.frequencies import Frequencies
+from kindex.estimates import Drawn, Estimate
+from kindex.footprints import dict_bytes
 from kindex.indexers.base import NamespaceIndexer
 from kindex.indexers.labels import LabelIndexer, LabelKey
 from kindex.indexers.sorted import SortedIndexer
 from kindex.indexes import FamilyIndex
 from kindex.objects import key_of
 from kindex.postings import size
-from kindex.prices import CONTAINER, Outline, Postings, key_bytes, measured, tuple_bytes
+from kindex.prices import measured
 from kindex.schema import Schema
-from kindex.values import Several, keys_in
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
     from kindex.indexers.base import AnyIndexer
     from kindex.keys import ObjectKey
-    from kindex.values import Filing, ValueKey
+    from kindex.values import Filing
 
 T = TypeVar("T")
 
-_NEIGHBOURS: Final = 3
-"""One in so many of the sampled objects is taken for being the neighbour of another in key order."""
-
-_OFTEN: Final = 10
-"""A value that is seen so often is known well enough to be reckoned by itself."""
-
-_DEVIATIONS: Final = 2.0
-"""A range reaches so many standard deviations to each side."""
-
-_FORMULA: Final = 0.04
-"""How far the bytes may be from those of an index that is just as reckoned."""
+_FAMILY: Final = 144
+"""What the index of all keys takes before it has any."""
 
 _FAMILY_SLOT: Final = 2
 """What the index of all keys keeps for each slot besides: how many keys it has."""
@@ -237,9 +225,9 @@ def forecast(
     by_key = {key(obj): obj for obj in listed}
     keys = sorted(by_key)
     if sample is not None and sample < len(keys):
-        drawn = _Drawn.by_chance(len(keys), sample, grow, seed)
+        drawn = Drawn.by_chance(len(keys), sample, grow, seed)
     else:
-        drawn, sample = _Drawn.all(len(keys), grow), None
+        drawn, sample = Drawn.all(len(keys), grow), None
     rows = drawn.rows
     looked_at = [keys[row] for row in rows]
     chosen = [by_key[each] for each in looked_at]
@@ -250,16 +238,17 @@ def forecast(
         path = indexer.path
         # Under a name of their own, since a label may be called as the namespace index is.
         parts = ((LabelKey(path, name).name, LabelIndexer(name, path=path, name="forecast")) for name in names)
-        shared = round(_FAMILY_SLOT * drawn.capacity) if indexer.takes_all else 0
+        if indexer.takes_all:
+            shared = _FAMILY + dict_bytes(len(names), text=True) + round(_FAMILY_SLOT * drawn.capacity)
     indexes = []
     for name, part in parts:
         schema = Schema((part,))
         place = 0 if isinstance(part, NamespaceIndexer) else 1
         column = schema.columns(looked_at, chosen)[place]
-        if sample is None and grow == 1:
+        if sample is None and (grow == 1 or not keys):
             indexes.append(_counted(name, schema, place, column))
         else:
-            indexes.append(_Estimate(drawn, column, part).forecast(name))
+            indexes.append(_estimated(name, drawn, part, column))
     indexes.sort(key=lambda index: (-index.bytes, index.name))
     return Forecast(indexer.name, round(drawn.capacity), sample, grow, tuple(indexes), shared)
 
@@ -273,47 +262,6 @@ def _check(objects: Sequence[object], sample: object, grow: object) -> None:
         raise QueryError(f"sample={sample!r}: how many objects to look at is a whole number from 1 on")
     if sample > len(objects):
         raise QueryError(f"sample={sample:,} is more than the {len(objects):,} objects there are; leave it out for all")
-
-
-@attrs.frozen
-class _Drawn:
-    """The objects that are looked at, by their place in key order.
-
-    Attributes:
-        rows: the places; the first *draws* were drawn one by one, the others are neighbours of some of them.
-        draws: how many were drawn.
-        pairs: neighbours, each as two positions in *rows*.
-        share: of the population, that the draws are.
-        capacity: the population: the slots of the store to come.
-        slots: where in that store each draw would be.
-        grow: how many times the objects there will be.
-    """
-
-    rows: Sequence[int]
-    draws: int
-    pairs: Sequence[tuple[int, int]]
-    share: float
-    capacity: float
-    slots: Sequence[int]
-    grow: float
-
-    @classmethod
-    def all(cls, count: int, grow: float) -> _Drawn:
-        rows = range(count)
-        return cls(rows, count, list(pairwise(rows)), 1 / grow, count * grow, _slots(rows, grow), grow)
-
-    @classmethod
-    def by_chance(cls, count: int, sample: int, grow: float, seed: int) -> _Drawn:
-        neighbours = sample // _NEIGHBOURS
-        draws = sample - neighbours
-        drawn = Random(seed).sample(range(count), draws)  # noqa: S311 - a sample, not a secret
-        rows = drawn + [(row + 1) % count for row in drawn[:neighbours]]
-        pairs = [(first, draws + first) for first in range(neighbours)]
-        return cls(rows, draws, pairs, draws / (count * grow), count * grow, _slots(drawn, grow), grow)
-
-
-def _slots(rows: Sequence[int], grow: float) -> Sequence[int]:
-    return rows if grow == 1 else [int(row * grow) for row in rows]
 
 
 def _counted(name: str, schema: Schema[Any], place: int, column: list[Filing]) -> IndexForecast:
@@ -338,179 +286,24 @@ def _counted(name: str, schema: Schema[Any], place: int, column: list[Filing]) -
     )
 
 
-class _Estimate:
-    """What a sample says of one index."""
-
-    def __init__(self, drawn: _Drawn, column: list[Filing], part: AnyIndexer[Any]) -> None:
-        self._drawn = drawn
-        filings = column[: drawn.draws]
-        filed = [(value, slot) for filing, slot in zip(filings, drawn.slots, strict=True) for value in keys_in(filing)]
-        self._counts = Counter(value for value, _ in filed)
-        self._frequencies = Frequencies.of(self._counts.values(), drawn.share)
-        self._objects = sum(1 for filing in filings if keys_in(filing))
-        # How often neighbours share a value tells how long runs are.
-        self._first: Counter[ValueKey] = Counter()
-        self._same: Counter[ValueKey] = Counter()
-        self._present_first = self._present_both = 0
-        for first, second in drawn.pairs:
-            values, others = keys_in(column[first]), keys_in(column[second])
-            self._first.update(values)
-            self._same.update(value for value in values if value in others)
-            self._present_first += bool(values)
-            self._present_both += bool(values and others)
-        # How often two objects with one value are in one container tells over how many a value is spread.
-        self._containers = max(1, ceil(drawn.capacity / CONTAINER))
-        self._near: Counter[ValueKey] = Counter()
-        if self._containers > 1:
-            for (value, _), count in Counter((value, slot // CONTAINER) for value, slot in filed).items():
-                self._near[value] += count * (count - 1) // 2
-        rare = [value for value, count in self._counts.items() if count < _OFTEN]
-        self._rare_draws = sum(self._counts[value] for value in rare)
-        self._rare_pairs = sum(self._first[value] for value in rare)
-        self._run = _ratio(self._same.total(), self._first.total())
-        self._rare_run = _ratio(sum(self._same[value] for value in rare), self._rare_pairs)
-        pairs = sum(self._counts[value] * (self._counts[value] - 1) // 2 for value in rare)
-        self._rare_spread = self._spread(pairs, sum(self._near[value] for value in rare))
-        self._is_column = isinstance(part, LabelIndexer | NamespaceIndexer)
-        self._in_order = isinstance(part, SortedIndexer)
-        self._key_bytes = sum(map(key_bytes, self._counts)) / max(1, len(self._counts))
-        several = sum(tuple_bytes(len(filing)) for filing in filings if type(filing) is Several and filing)
-        self._filing_bytes = several / drawn.share
-        often = [(value, count) for value, count in self._counts.items() if count >= _OFTEN]
-        self._often = [self._often_posting(value, count) for value, count in often]
-        between = [
-            self._often_posting(value, count, 1).bytes - self._often_posting(value, count, -1).bytes
-            for value, count in often
-        ]
-        self._often_spread = sqrt(sum(each**2 for each in between)) / 2
-
-    def forecast(self, name: str) -> IndexForecast:
-        """Give the estimate, and its range."""
-        drawn, frequencies = self._drawn, self._frequencies
-        outline = self._outline(frequencies)
-        values, singles = self._values(frequencies)
-        ends, ends_of_values = [], [float(len(self._counts))]
-        runs = abs(self._outline(frequencies, run=-1).bytes - self._outline(frequencies, run=1).bytes) / 2
-        # How many objects have a value at all is a matter of chance too.
-        missing = sqrt(max(0.0, 1 - self._objects / drawn.draws) * (1 - drawn.share) / max(1, self._objects))
-        others = runs**2 + (missing * outline.forward) ** 2 + self._often_spread**2
-        for even in (False, True):
-            size, spread = self._chance(lambda each, even=even: self._outline(each, even=even).bytes)
-            spread = _DEVIATIONS * sqrt(spread**2 + others)
-            ends += [size - spread, size + spread]
-            number, spread = self._chance(lambda each, even=even: self._values(each, even=even)[0])
-            ends_of_values += [max(number - _DEVIATIONS * spread, len(self._counts)), number + _DEVIATIONS * spread]
-        if drawn.grow > 1:
-            # As many values as there are now, each larger; or ever more of them, of the size that they have now.
-            here = attrs.evolve(frequencies, share=min(1.0, drawn.share * drawn.grow)).values()
-            for number in (here, here * drawn.grow):
-                ends_of_values.append(number)
-                ends.append(self._outline(frequencies, values=number).bytes)
-        return IndexForecast(
-            name=name,
-            objects=round(self._objects / drawn.share),
-            values=round(values),
-            singles=round(singles),
-            largest=self._largest(values),
-            forward_bytes=round(outline.forward),
-            reverse_bytes=round(outline.reverse),
-            values_range=(round(min(ends_of_values[1:])), round(max(ends_of_values))),
-            bytes_range=(round(max(0.0, min(ends) * (1 - _FORMULA))), round(max(ends) * (1 + _FORMULA))),
-        )
-
-    def _values(self, frequencies: Frequencies, *, even: bool = False) -> tuple[float, float]:
-        """Give values and singles, within what is possible."""
-        slots = frequencies.draws / frequencies.share
-        values = min(frequencies.values(even=even), frequencies.seen + slots - frequencies.draws)
-        rare, rare_slots = self._rare(frequencies, values)
-        # Each value that is no single has two objects at least.
-        singles = min(max(frequencies.singles(even=even), 2 * rare - rare_slots), rare)
-        return values, max(0.0, singles)
-
-    def _rare(self, frequencies: Frequencies, values: float) -> tuple[float, float]:
-        """Give how many values there are of those that were not seen often, and their objects."""
-        return max(0.0, values - len(self._often)), self._rare_draws / frequencies.share
-
-    def _outline(
-        self, frequencies: Frequencies, *, even: bool = False, values: float | None = None, run: float = 0
-    ) -> Outline:
-        """Reckon what the index would be like.
-
-        Args:
-            frequencies: of the values.
-            even: whether to take rare values for equally frequent.
-            values: how many there are, if not as many as the frequencies say.
-            run: by how many standard deviations runs differ from what was seen.
-        """
-        share, capacity = self._drawn.share, self._drawn.capacity
-        estimated, singles = self._values(frequencies, even=even)
-        if values is None:
-            values = estimated
-        postings = self._often.copy()
-        rare, slots = self._rare(frequencies, values)
-        singles = min(singles, rare)
-        shared = rare - singles
-        if shared >= 0.5:
-            again = _shifted(self._rare_run, self._rare_pairs, run)
-            size = max(2.0, (slots - singles) / shared)
-            postings.append(self._posting(shared, size, again, self._rare_spread))
-        objects = self._objects / share
-        present = self._posting(1, objects, _ratio(self._present_both, self._present_first), self._containers)
-        return Outline(
-            capacity=capacity,
-            values=values,
-            postings=postings,
-            present=present,
-            columnar=self._is_column,
-            in_order=self._in_order,
-            key_bytes=self._key_bytes,
-            filing_bytes=self._filing_bytes,
-        )
-
-    def _often_posting(self, value: ValueKey, count: int, run: float = 0) -> Postings:
-        # The rest of the sample has a say about runs, as much as ten pairs.
-        seen = self._first[value] + _OFTEN
-        again = _shifted((self._same[value] + _OFTEN * self._run) / seen, seen, run)
-        spread = self._spread(count * (count - 1) // 2, self._near[value])
-        return self._posting(1, count / self._drawn.share, again, spread)
-
-    def _posting(self, count: float, size: float, again: float, spread: float) -> Postings:
-        """Give postings of so many slots, whose neighbours have the same value with the chance *again*."""
-        drawn = self._drawn
-        by_chance = min(1.0, size / drawn.capacity)
-        if drawn.grow > 1 and again > by_chance and by_chance < 1:
-            # There will be others between those that are neighbours now.
-            again = by_chance + (1 - by_chance) * ((again - by_chance) / (1 - by_chance)) ** (1 / drawn.grow)
-        containers = spread * (1 - (1 - 1 / spread) ** size)
-        return Postings(count, size, containers, max(containers, size * (1 - again)))
-
-    def _spread(self, pairs: int, near: int) -> float:
-        """Give the number of containers over which slots seem spread, when *near* of *pairs* share one."""
-        if not pairs or near >= pairs:
-            return 1.0
-        return min(float(self._containers), pairs / max(near, 0.5))
-
-    def _chance(self, result: Callable[[Frequencies], float]) -> tuple[float, float]:
-        """Give *result*, and its standard deviation from the chance that is in the frequencies."""
-        spreads = [result(high) - result(low) for low, high in self._frequencies.shaken()]
-        return result(self._frequencies), sqrt(sum(spread**2 for spread in spreads)) / 2
-
-    def _largest(self, values: float) -> int:
-        top = max(self._counts.values(), default=0)
-        share = self._drawn.share
-        if top >= _OFTEN or not top:
-            return round(top / share)
-        rare, slots = self._rare(self._frequencies, values)
-        return max(1, round(max(slots / max(rare, 1.0), (top - sqrt(top)) / share)))
-
-
-def _shifted(share: float, seen: int, deviations: float) -> float:
-    """Shift a share of so many by standard deviations."""
-    return min(1.0, max(0.0, share + deviations * sqrt(share * (1 - share) / max(1, seen))))
-
-
-def _ratio(part: float, whole: float) -> float:
-    return part / whole if whole else 0.0
+def _estimated(name: str, drawn: Drawn, part: AnyIndexer[Any], column: list[Filing]) -> IndexForecast:
+    estimate = Estimate(
+        drawn,
+        column,
+        columnar=isinstance(part, LabelIndexer | NamespaceIndexer),
+        in_order=isinstance(part, SortedIndexer),
+    )
+    return IndexForecast(
+        name=name,
+        objects=estimate.objects,
+        values=estimate.values,
+        singles=estimate.singles,
+        largest=estimate.largest,
+        forward_bytes=round(estimate.outline.forward),
+        reverse_bytes=round(estimate.outline.reverse),
+        values_range=estimate.values_range(),
+        bytes_range=estimate.bytes_range(),
+    )
 
 
 # The table

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from math import sqrt
+from math import pow, sqrt  # noqa: A004 - of two floats this one is a float
 from typing import TYPE_CHECKING, Self
 
 import attrs
@@ -115,15 +115,14 @@ class _Law:
 
     def singles(self, share: float) -> float:
         """Give how many values are expected to occur once in another *share*."""
-        here, there = self.chance, self._chance_in(share)
-        return self.once * there / here * ((1 - there) / (1 - here)) ** self.form
+        odds, others = self._odds_in(self.share), self._odds_in(share)
+        return self.once * others / odds * pow((1 + odds) / (1 + others), self.form + 1)
 
     def unseen(self, share: float) -> float:
         """Give how many values are expected not to occur in another *share*, up to a constant."""
-        here, there = self.chance, self._chance_in(share)
+        odds, others = self._odds_in(self.share), self._odds_in(share)
         form = self.form if abs(self.form) > _FLAT else _FLAT
-        return self.once / (form * here) * ((1 - there) / (1 - here)) ** form
+        return self.once * (1 + odds) / (form * odds) * pow((1 + odds) / (1 + others), form)
 
-    def _chance_in(self, share: float) -> float:
-        odds = self.chance / (1 - self.chance) / self.share * share
-        return odds / (1 + odds)
+    def _odds_in(self, share: float) -> float:
+        return self.chance / (1 - self.chance) / self.share * share

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import islice
+from operator import le
 from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
 
 import msgspec
@@ -92,8 +94,8 @@ class Generation(Generic[T]):
         Raises:
             IndexValueError: a sorted index would hold values of two types.
         """
-        order = sorted(range(len(keys)), key=keys.__getitem__)
-        if order != list(range(len(keys))):
+        if not all(map(le, keys, islice(keys, 1, None))):
+            order = sorted(range(len(keys)), key=keys.__getitem__)
             keys, objects, *columns = ([column[i] for i in order] for column in (keys, objects, *columns))
         admit_columns(schema, keys, columns)
         slots = SlotTable(keys, objects)

@@ -504,8 +504,8 @@ def _shown(count: int) -> str:
     """Write bytes as people read them.
 
     >>> _shown(512), _shown(2_048), _shown(5_000_000)
-    ('512 B', '2.0 kB', '5.0 MB')
+    ('512 B', '2.0 KiB', '4.8 MiB')
     """
-    if count < 1_000:
+    if count < 1 << 10:
         return f"{count} B"
-    return f"{count / 1_000:.1f} kB" if count < 1_000_000 else f"{count / 1_000_000:.1f} MB"
+    return f"{count / (1 << 10):.1f} KiB" if count < 1 << 20 else f"{count / (1 << 20):.1f} MiB"

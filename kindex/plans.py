@@ -17,7 +17,20 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, cast
 from kindex.errors import QueryError, UnknownIndexError
 from kindex.indexers.fields import FieldIndexer
 from kindex.indexers.labels import LABELS, LabelKey
-from kindex.indexers.terms import Absent, AllOf, AnyOf, At, Edge, Not, Prefix, Range, Satisfying, Term
+from kindex.indexers.terms import (
+    Absent,
+    AllOf,
+    AnyOf,
+    At,
+    Edge,
+    Not,
+    Prefix,
+    Range,
+    Satisfying,
+    Term,
+    asks_edge,
+    settled,
+)
 from kindex.indexes import ColumnIndex, MapIndex, SortedIndex
 from kindex.keys import ObjectKey
 from kindex.objects import labels_of
@@ -29,6 +42,8 @@ from kindex.shapes import ON_NAMESPACE, Condition, conditions_of, on_label
 from kindex.values import keys_in
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from kindex.budgets import Drop
     from kindex.generation import Generation
     from kindex.indexers.base import Indexer
@@ -239,13 +254,15 @@ class Combined(Operation):
 class Check(NamedTuple):
     """A part of a query that no index answers: a test on each object that is left.
 
-    ``dropped`` are the drops that are why: with none, the part was never indexed.
+    ``dropped`` are the drops that are why: with none, the part was never indexed. ``edge`` is the part itself where it
+    asks for the smallest or largest value, so that ``test`` alone cannot tell.
     """
 
     what: str
     test: Test
     conditions: tuple[Condition, ...] = ()
     dropped: tuple[Drop, ...] = ()
+    edge: Term[Any] | None = None
 
 
 class Narrowing(NamedTuple):
@@ -263,7 +280,7 @@ class Program:
     more: the commonest query, with a way of its own.
     """
 
-    __slots__ = ("_asked", "_looked_up", "checks", "excluding", "only", "selecting", "test")
+    __slots__ = ("_asked", "_looked_up", "asks_edge", "checks", "excluding", "only", "selecting", "test")
 
     def __init__(self, operations: Iterable[Operation], checks: list[Check]) -> None:
         operations = list(operations)
@@ -271,6 +288,7 @@ class Program:
         self.excluding = [operation for operation in operations if operation.negative]
         self.checks = checks
         self.test = _all_of([check.test for check in checks])
+        self.asks_edge = any(check.edge is not None for check in checks)
         self.only = operations[0] if len(operations) == len(self.selecting) == 1 else None
         # Otherwise the smallest comes first, since it may make the others needless.
         self._looked_up = all(isinstance(each, Filed) and len(each.keys) == 1 for each in self.selecting)
@@ -284,6 +302,14 @@ class Program:
             checks = {each for check in self.checks for each in check.conditions}
             self._asked = tuple(sorted(operations)), tuple(sorted(checks))
         return self._asked
+
+    def test_among(self, objects: Sequence[Any]) -> Test | None:
+        """Give ``test`` for a store of these *objects*: what is smallest or largest depends on all of them."""
+        if not self.asks_edge:
+            return self.test
+        return _all_of(
+            [check.test if check.edge is None else settled(check.edge, objects).matches for check in self.checks]
+        )
 
     @property
     def takes_all(self) -> bool:
@@ -457,9 +483,8 @@ class _Compiler:
             return
         operation = self._operation(term)
         if operation is None:
-            self._checks.append(
-                Check(str(term), term.matches, conditions_of(term), self._dropped(*parts_of_term(term)))
-            )
+            dropped, edge = self._dropped(*parts_of_term(term)), term if asks_edge(term) else None
+            self._checks.append(Check(str(term), term.matches, conditions_of(term), dropped, edge))
         else:
             self._operate(operation, *conditions_of(term))
 

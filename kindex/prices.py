@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 from math import ceil
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import attrs
 
@@ -164,6 +164,13 @@ def measured(index: MapIndex | ColumnIndex) -> tuple[int, int]:
     return forward, shallow_bytes(index.filed) + several
 
 
+_UPPER: Final = 1.04
+"""How far an index of a given outline may take more than it is reckoned to."""
+
+_BLOCKS: Final = 128
+"""How much more small blocks may take."""
+
+
 def built_bytes(column: Sequence[Filing], *, columnar: bool) -> tuple[int, int]:
     """Give the distinct values of *column*, and an upper estimate of the bytes of its index once built.
 
@@ -177,7 +184,7 @@ def built_bytes(column: Sequence[Filing], *, columnar: bool) -> tuple[int, int]:
     >>> built_bytes(["a", "b", "a", None], columnar=True)[0]
     2
     """
-    counts: Counter[object] = Counter(column)
+    counts: Counter[Any] = Counter(column)  # Any: a Filing, and then the keys in it
     absent = counts.pop(None, 0)
     filing_bytes = 0
     for filing in [filing for filing in counts if type(filing) is Several]:
@@ -198,4 +205,4 @@ def built_bytes(column: Sequence[Filing], *, columnar: bool) -> tuple[int, int]:
         key_bytes=sum(map(key_bytes, counts)) / len(counts) if set(map(type, counts)) - {str} else 0.0,
         filing_bytes=filing_bytes,
     )
-    return len(counts), ceil(outline.bytes)
+    return len(counts), ceil(outline.bytes * _UPPER) + _BLOCKS

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from kindex.generation import Generation
     from kindex.indexers.terms import Term
     from kindex.keys import ObjectKey
+    from kindex.plans import Test
     from kindex.selectors import FieldSelector, LabelSelector
     from kindex.values import Filing
 
@@ -82,9 +83,10 @@ class Query(Generic[T]):
                 if self.namespace is not None:
                     check_namespaced(core, generation)
                 candidates = copied(generation, program)
+                everything = held(generation) if program.asks_edge else ()
                 if watch is not None:
                     watch.look(program, generation)
-            test = program.test
+            test = program.test_among(everything)
             if test is None:
                 if watch is not None:
                     watch.tell(program, returned=len(candidates))
@@ -126,8 +128,8 @@ class Query(Generic[T]):
         check_scan(scan)
         watch = Watch(self.core) if self.core.watchers else None
         early = limit if where is None and order_by is None else None
-        program, candidates = self._candidates(order_by, early, None, watch)
-        chosen, scanned, matched = _filtered(candidates, program.test, where, limit)
+        program, test, candidates = self._candidates(order_by, early, None, watch)
+        chosen, scanned, matched = _filtered(candidates, test, where, limit)
         if program.test is None:
             scanned = 0
         if watch is not None:
@@ -142,13 +144,13 @@ class Query(Generic[T]):
         """Answer, and tell how."""
         _check_cut(where, limit)
         trace: list[Narrowing] = []
-        program, candidates = self._candidates(order_by, None, trace)
+        program, test, candidates = self._candidates(order_by, None, trace)
         steps = [
             PlanStep("subtract" if operation.negative else "index", operation.what, operation.index, estimate, left)
             for operation, estimate, left in trace
         ]
-        chosen, scanned, matched = _filtered(candidates, program.test, where, limit)
-        if program.test is None:
+        chosen, scanned, matched = _filtered(candidates, test, where, limit)
+        if test is None:
             scanned = 0
         else:
             what = ", ".join(check.what for check in program.checks)
@@ -167,8 +169,11 @@ class Query(Generic[T]):
 
     def _candidates(
         self, order_by: Order, limit: int | None, trace: list[Narrowing] | None, watch: Watch | None = None
-    ) -> tuple[Program, list[Pair[T]]]:
-        """Give what the indexes leave, ordered, from one state; *limit* cuts it if no check is to follow."""
+    ) -> tuple[Program, Test | None, list[Pair[T]]]:
+        """Give what the indexes leave, ordered, from one state; *limit* cuts it if no check is to follow.
+
+        The check is given, too: what it asks may depend on that state.
+        """
         core = self.core
         ordered, descending = _order(order_by)
         while True:
@@ -190,28 +195,37 @@ class Query(Generic[T]):
                 keys, objects = generation.slots.keys, generation.slots.objects
                 pairs = cast("list[Pair[T]]", [(keys[slot], objects[slot]) for slot in slots])
                 filings = [] if spot is None else list(map(generation.index_at(spot).filing, slots))
+                everything = held(generation) if program.asks_edge else ()
                 if watch is not None:
                     watch.look(program, generation)
+            test = program.test_among(everything)
             if order_by is None:
-                return program, pairs
+                return program, test, pairs
             if ordered is None:
-                return program, sorted(pairs, key=_key_of_pair)
+                return program, test, sorted(pairs, key=_key_of_pair)
             if spot is None:  # it broke its budget: the objects are asked
                 filings = [ordered.filing_of(obj, key) for key, obj in pairs]
-            return program, _by_filing(pairs, filings, descending=descending)
+            return program, test, _by_filing(pairs, filings, descending=descending)
 
 
 def copied(generation: Generation[T], program: Program) -> list[T]:
     """Copy references to the objects that *program* leaves. The caller holds the lock."""
-    objects = cast("list[T]", generation.slots.objects)
     if program.takes_all:
-        return objects.copy() if not generation.slots.free else [objects[slot] for slot in generation.slots.live()]
+        return held(generation)
+    objects = cast("list[T]", generation.slots.objects)
     posting = program.narrowed(generation)
     if posting is None:
         return []
     if isinstance(posting, int):
         return [objects[posting]]
     return [objects[slot] for slot in posting]
+
+
+def held(generation: Generation[T]) -> list[T]:
+    """Copy references to all objects. The caller holds the lock."""
+    slots = generation.slots
+    objects = cast("list[T]", slots.objects)
+    return [objects[slot] for slot in slots.live()] if slots.free else objects.copy()
 
 
 def judge(core: Core[Any], program: Program, scanned: int, matched: int, scan: Scan | None) -> None:

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Generic, NoReturn, TypeVar
+from typing import TYPE_CHECKING, Generic, NoReturn, TypeVar
 
 from kindex.core import Core
 from kindex.errors import QueryError, TransactionError
 from kindex.generation import Generation
-from kindex.indexers.terms import AllOf, AnyOf, Edge, Not
+from kindex.indexers.terms import asks_edge
 from kindex.keys import ObjectKey
 from kindex.queries import Query
 from kindex.views import StoreView, key_named, namespace_missing
 from kindex.writes import checked_key, key_meant, write
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
     from types import TracebackType
 
     from kindex.deltas import Delta
@@ -129,7 +128,9 @@ class Transaction(Generic[T]):
             QueryError: a term asks for the smallest or largest value, which no part of the state can tell alone.
         """
         self._check_open()
-        _refuse_edges(terms)
+        for term in terms:
+            if asks_edge(term):
+                raise QueryError(f"a transaction cannot tell what is smallest or largest ({term}); ask the store")
         self._follow_schema()
         arguments = (terms, namespace, label_selector, field_selector)
         present = Query(self._core, *arguments).pairs(where, None, None, scan)
@@ -161,17 +162,3 @@ class Transaction(Generic[T]):
     def _check_open(self) -> None:
         if not self._open:
             raise TransactionError("this transaction is not open; use it inside its with block")
-
-
-def _refuse_edges(terms: Iterable[Term[Any]]) -> None:
-    """Refuse what cannot be answered by the store and by the own writes one after the other."""
-    for term in terms:
-        match term:
-            case Edge():
-                raise QueryError(f"a transaction cannot tell what is {term}; ask the store, after it or before")
-            case Not(term=inner):
-                _refuse_edges((inner,))
-            case AllOf(terms=parts) | AnyOf(terms=parts):
-                _refuse_edges(parts)
-            case _:
-                pass

@@ -30,7 +30,7 @@ def interrupted_at(number: int, act: Callable[[], object], *, inside: str) -> bo
     left = number
     depth = 0
 
-    def local(frame: FrameType, event: str, _argument: object) -> Any:  # noqa: ANN401 - a trace function
+    def local(frame: FrameType, event: str, _argument: object) -> Any:
         nonlocal left, depth
         if event == "return" and frame.f_code.co_qualname == inside:
             depth -= 1
@@ -41,7 +41,7 @@ def interrupted_at(number: int, act: Callable[[], object], *, inside: str) -> bo
             left -= 1
         return local
 
-    def enter(frame: FrameType, _event: str, _argument: object) -> Any:  # noqa: ANN401 - a trace function
+    def enter(frame: FrameType, _event: str, _argument: object) -> Any:
         nonlocal depth
         code = frame.f_code
         if not any(room in code.co_filename for room in _ROOMS):

@@ -231,6 +231,7 @@ by_controller = OwnerIndexer(controller_only=True)
 by_mixed: Indexer[Any, Any] = Indexer("mixed", lambda obj: mixed_values(name_of(obj)))
 created = SortedIndexer("created", "metadata.creationTimestamp")
 priority: SortedIndexer[Any, int] = SortedIndexer("priority", cast("Callable[[Any], int | None]", _PRIORITY.first))
+letters: SortedIndexer[Any, str] = SortedIndexer("letters", lambda obj: list(name_of(obj)))
 watched: FilterIndexer[Any] = FilterIndexer(
     "watched", label_selector="app in (web,db),tier!=gold", annotation_filter="team notin (blue)"
 )
@@ -241,7 +242,7 @@ lenient: Indexer[Any, str] = Indexer("lenient", group_of, on_error="skip")
 LABEL_INDEXERS: Final = [by_app, by_weight, by_all, by_disk, by_selector, by_team]
 FUNCTION_INDEXERS: Final[list[Indexer[Any, Any]]] = [
     by_node, by_phase, by_host, by_number, by_image, by_two, by_owner, by_controller, by_mixed,
-    created, priority, watched, passing,
+    created, priority, letters, watched, passing,
 ]  # fmt: skip
 INDEXERS: Final[list[Any]] = [*LABEL_INDEXERS, *FUNCTION_INDEXERS]
 
@@ -281,6 +282,7 @@ VALUES: Final[dict[str, Callable[[Plain], list[Any]]]] = {
     by_mixed.name: lambda obj: as_list(mixed_values(obj["metadata"]["name"])),
     created.name: field_values("metadata.creationTimestamp"),
     priority.name: lambda obj: as_list(at_path(obj, "spec.priority")),
+    letters.name: lambda obj: list(obj["metadata"]["name"]),
     watched.name: is_watched,
     passing.name: lambda obj: [True] if may_pass(obj) else [],
     strict.name: lambda obj: as_list(None if obj["spec"].get("bad") else group_of(obj)),
@@ -300,6 +302,7 @@ ASKED: Final[dict[str, list[Any]]] = {
     by_mixed.name: [True, False, 1, 0, "1", "", "a", ("a", 1), ("a", True), ("a", "1")],
     created.name: [f"2026-01-{day:02}T00:00:00Z" for day in (1, 5, 12, 31)],
     priority.name: [-2, 0, 3, 11, 99],
+    letters.name: ["1", "5", "p", "z"],
     watched.name: [True],
     passing.name: [True, False],
     strict.name: PHASES,
@@ -332,7 +335,7 @@ class Part(NamedTuple):
 class Clause(NamedTuple):
     """A term, the conjuncts that it stands for, and the clause that it negates, if it does.
 
-    ``edge`` says that it asks for the smallest or largest value, which only an index can tell.
+    ``edge`` says that it asks for the smallest or largest value, which depends on all the rows.
     """
 
     term: Term[Any]
@@ -519,7 +522,7 @@ class Asker:
         if depth == 0 or choice < 0.35:
             return self.leaf()
         clauses = [self.clause(depth - 1, exact=exact) for _ in range(1 if choice < 0.55 else random.choice([2, 2, 3]))]
-        if not all(clause.indexed for clause in clauses) and (exact or any(clause.edge for clause in clauses)):
+        if exact and not all(clause.indexed for clause in clauses):
             return clauses[0]
         if choice < 0.55:
             return self.negated(clauses[0])
@@ -597,12 +600,12 @@ class Asker:
                 return self.owner_leaf(indexer, by_name=kind == "named")
             case "edge":
                 return self.edge_leaf(indexer, largest=random.random() < 0.5)
-            case "starting_with" if indexer is created:
-                prefix = random.choice(["2026", "2026-01-0", "2026-01-05T00:00:00Z", "", "x", "2026-01-2"])
+            case "starting_with" if isinstance(indexer, SortedIndexer) and indexer.name != priority.name:
+                prefix = random.choice(["2026", "2026-01-0", "2026-01-05T00:00:00Z", "", "x", "2026-01-2", "3"])
                 found = self.passing(
                     indexer, ("prefix", prefix), lambda values: any(v.startswith(prefix) for v in values)
                 )
-                return Clause(created.starting_with(prefix), [found])
+                return Clause(indexer.starting_with(prefix), [found])
             case _:
                 assert isinstance(indexer, SortedIndexer)
                 low, high = (random.choice([None, *ASKED[name]]) for _ in range(2))

@@ -365,13 +365,14 @@ def _table(rows: Sequence[Row], objects: int, width: int | None) -> Iterator[Tex
         if needed > width:
             columns = [column for column in columns if heads[column] not in ("SINGLES", "LARGEST")]
             needed = sum(widths[column] + 2 for column in columns) - 2
-        widths[0] = min(widths[0], max(12, widths[0] - (needed - width)))
+        widths[0] = min(widths[0], max(8, widths[0] - (needed - width)))
     titles = [*(_fitted(heads[column], widths[column], left=column in _LEFT) for column in columns)]
     yield Text("  ".join([*titles, *(["REASON"] if reasons else [])]).rstrip(), style="bold")
     room = None if width is None else width - sum(widths[column] + 2 for column in columns)
     for row, texts in zip(rows, cells, strict=True):
         line = Text("  ".join(_fitted(texts[column], widths[column], left=column in _LEFT) for column in columns[:-1]))
-        line.append("  " + texts[-1].ljust(widths[-1]), style=row.verdict.style)
+        line.append("  ")
+        line.append(texts[-1].ljust(widths[-1]), style=row.verdict.style)
         if reasons:
             line.append("  " + (row.reason if room is None else _fitted(row.reason, room, left=True).rstrip()))
         line.rstrip()

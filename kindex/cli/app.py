@@ -227,6 +227,8 @@ def analyze(
     wanted = Wanted.parse(paths=paths or (), annotations=annotations or (), model=model or ())
     _, kinds = _loaded(arguments, lambda kind: Question.parse(kind=kind))
     found = list(analyses(wanted, kinds))
+    if not found and output is AnalysisOutput.TABLE:
+        print("No resources found", file=sys.stderr)
     console = Console(highlight=False, soft_wrap=True)
     width = console.width if console.is_terminal else None
     for line in printed_analyses(found, output, width=width, all_rows=all_keys):
@@ -245,7 +247,7 @@ def demo(
     run_demo(pods=pods, namespaces=namespaces, seed=seed, console=Console())
 
 
-def _answered(  # noqa: PLR0917 - what two commands share
+def _answered(
     arguments: list[str] | None,
     namespaces: list[str] | None,
     selector: str | None,

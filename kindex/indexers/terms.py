@@ -10,6 +10,8 @@ from kindex.errors import QueryError
 from kindex.values import decoded, keys_in, ordering
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from kindex.indexers.base import Indexer
     from kindex.indexers.labels import LabelIndexer, LabelKey
     from kindex.selectors import LabelSelector
@@ -188,6 +190,38 @@ class Not(Term[T_contra], frozen=True):
 
     def __str__(self) -> str:
         return f"not {self.term}"
+
+
+def asks_edge(term: Term[Any]) -> bool:
+    """Tell whether *term* asks, somewhere in it, for the smallest or largest value."""
+    match term:
+        case Edge():
+            return True
+        case Not(term=inner):
+            return asks_edge(inner)
+        case AllOf(terms=parts) | AnyOf(terms=parts):
+            return any(map(asks_edge, parts))
+        case _:
+            return False
+
+
+def settled(term: Term[Any], objects: Sequence[Any]) -> Term[Any]:
+    """Put into *term* the values that are smallest and largest among *objects*; runs their index functions.
+
+    O(objects) for each.
+    """
+    match term:
+        case Edge(index=index, largest=largest):
+            keys = {key for obj in objects for key in keys_in(index.filing_of(obj))}
+            return At(index, ((max if largest else min)(keys, key=ordering),) if keys else ())
+        case Not(term=inner):
+            return Not(settled(inner, objects))
+        case AllOf(terms=parts):
+            return AllOf(tuple(settled(part, objects) for part in parts))
+        case AnyOf(terms=parts):
+            return AnyOf(tuple(settled(part, objects) for part in parts))
+        case _:
+            return term
 
 
 def _joined(kind: type[AllOf[Any] | AnyOf[Any]], *terms: Term[Any]) -> tuple[Term[Any], ...]:

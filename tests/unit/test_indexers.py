@@ -59,7 +59,7 @@ class Zone(StrEnum):
         (lambda: Indexer("node", "spec.nodeName"), "indexer 'node' needs an index function, not 'spec.nodeName'"),  # type: ignore[call-overload]
         (lambda: Indexer("n", node_of, on_error="ignore"), "indexer 'n': on_error is 'raise' or 'skip', not 'ignore'"),  # type: ignore[call-overload]
         (
-            lambda: LabelIndexer(),
+            LabelIndexer,
             "LabelIndexer needs a key, such as LabelIndexer('app'); for all keys, LabelIndexer.all(budget=...)",
         ),
         (lambda: LabelIndexer("app", ""), "a label key is text that is not empty, not ''"),
@@ -71,14 +71,16 @@ class Zone(StrEnum):
         ),
         (
             lambda: LabelIndexer.all(budget=None),  # type: ignore[arg-type]
-            "LabelIndexer.all() needs budget=Budget(...), not None: labels are unbounded and change, so what indexing"
-            " all of them may cost has to be said",
+            (
+                "LabelIndexer.all() needs budget=Budget(...), not None: labels are unbounded and change, so"
+                " what indexing all of them may cost has to be said"
+            ),
         ),
         (
             lambda: LabelIndexer.all(budget=Budget(1), deny="app"),
             "deny takes several keys, such as ['app'], not one text",
         ),
-        (lambda: FieldIndexer(), "FieldIndexer needs a path, such as FieldIndexer('spec.nodeName')"),
+        (FieldIndexer, "FieldIndexer needs a path, such as FieldIndexer('spec.nodeName')"),
         (lambda: FieldIndexer("a.b", "a['b']"), "FieldIndexer: a path is given twice in a.b, a['b']"),
         (
             lambda: FilterIndexer("watched"),
@@ -212,7 +214,7 @@ def test_a_failing_index_function_is_named_with_object_and_cause() -> None:
 
 def test_an_unusable_value_is_a_type_error_with_the_value() -> None:
     """IndexValueError says what the function gave."""
-    with pytest.raises(IndexValueError, match="dict {'a': 1} cannot be an index value") as failed:
+    with pytest.raises(IndexValueError, match=r"dict {'a': 1} cannot be an index value") as failed:
         Indexer("bad", lambda _obj: [{"a": 1}]).values_of(pod("web-1"))
     assert isinstance(failed.value, TypeError)
     assert isinstance(failed.value, IndexFunctionError)
@@ -225,7 +227,7 @@ def test_a_generator_that_fails_halfway_is_a_failing_function() -> None:
         yield "a"
         raise TypeError("mine")
 
-    with pytest.raises(IndexFunctionError, match="TypeError: mine|mine") as failed:
+    with pytest.raises(IndexFunctionError, match="mine") as failed:
         Indexer("gen", values_of).values_of(pod("web-1"))
     assert isinstance(failed.value.__cause__, TypeError)
 
@@ -312,7 +314,7 @@ def test_asking_for_a_field_takes_numbers_and_booleans() -> None:
     by_field = FieldIndexer("spec.x")
     assert by_field.at(3) == by_field.at("3")  # type: ignore[arg-type]
     assert by_field.at(True) == by_field.at("true")  # type: ignore[arg-type]
-    with pytest.raises(IndexerError, match="indexer 'spec.x': NoneType None cannot be an index value"):
+    with pytest.raises(IndexerError, match=r"indexer 'spec\.x': NoneType None cannot be an index value"):
         by_field.at(None)  # type: ignore[arg-type]
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import pytest
 
@@ -71,6 +71,8 @@ def test_a_plan_says_what_was_done() -> None:
         "  6. where len: 15 looked at, 15 left\n"
         "  no scan: a selector was evaluated on 15 objects"
     )
+
+
 def test_a_scan_reads_as_one() -> None:
     """The verdict names what no index answers."""
     plan = filled().explain(label_selector="zone=z7", field_selector="spec.x=1")
@@ -85,8 +87,7 @@ def test_a_scan_reads_as_one() -> None:
 def test_a_question_for_everything_reads_as_one() -> None:
     """There are no steps, and it is no scan."""
     assert str(filled().explain()) == (
-        "100 of 100 objects in store 'pods'\n  every object, as asked\n"
-        "  no scan: a selector was evaluated on 0 objects"
+        "100 of 100 objects in store 'pods'\n  every object, as asked\n  no scan: a selector was evaluated on 0 objects"
     )
 
 
@@ -96,7 +97,9 @@ def test_a_plan_is_plain_data() -> None:
     said = json.loads(json.dumps(plan.to_dict()))
     assert said == {
         **said,
-        "steps": [{"kind": "index", "what": "spec.nodeName = 'n3'", "index": "spec.nodeName", "estimate": 10, "left": 10}],
+        "steps": [
+            {"kind": "index", "what": "spec.nodeName = 'n3'", "index": "spec.nodeName", "estimate": 10, "left": 10}
+        ],
         "returned": 2,
         "scans": False,
         "scanned": 0,
@@ -157,7 +160,7 @@ def test_a_plural_path_answers_terms_only() -> None:
 class CountedLabels(dict[str, str]):
     """Labels that count who reads them."""
 
-    reads: Counter[str] = Counter()
+    reads: ClassVar[Counter[str]] = Counter()
 
     def get(self, name: str, default: Any = None) -> Any:
         """Give a label, and count it."""
@@ -301,7 +304,9 @@ MANY = [f"z{number}" for number in range(0, 1_000, 2)]
 @pytest.mark.parametrize("negative", [False, True])
 @pytest.mark.parametrize("method", ["select", "count", "keys", "explain"])
 def test_many_values_on_a_small_set_are_not_united(
-    method: str, negative: bool, monkeypatch: pytest.MonkeyPatch  # noqa: FBT001 - a case
+    method: str,
+    negative: bool,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """``zone in (500 values)`` on ten objects asks the ten where they are filed; no union of 500 postings is made."""
     store = filled(1_000, indexers=[LabelIndexer("zone"), by_node, FieldIndexer("metadata.name")])
@@ -318,7 +323,9 @@ def test_many_values_on_a_small_set_are_not_united(
     with monkeypatch.context() as patched:
         patched.setattr(plans_module, "either", either)
         patched.setattr(
-            ColumnIndex, "posting", lambda self, key, original=ColumnIndex.posting: looked_up.append(key) or original(self, key)
+            ColumnIndex,
+            "posting",
+            lambda self, key, original=ColumnIndex.posting: looked_up.append(key) or original(self, key),
         )
         answer = getattr(store, method)(few, label_selector=selector)
     size = answer.returned if method == "explain" else answer if method == "count" else len(answer)
@@ -577,7 +584,9 @@ def test_terms_of_any_shape_answer_as_the_objects_do() -> None:
         assert names_of(store.select(term)) == expected, str(term)
         assert store.count(term) == len(expected), str(term)
         assert names_of(store.select(term, namespace="prod")) == sorted(
-            each["metadata"]["name"] for each in everything if each["metadata"]["namespace"] == "prod" and term.matches(each)
+            each["metadata"]["name"]
+            for each in everything
+            if each["metadata"]["namespace"] == "prod" and term.matches(each)
         )
 
 

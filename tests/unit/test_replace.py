@@ -357,4 +357,6 @@ def test_a_first_list_is_in_the_order_of_keys() -> None:
     store: Store[Pod] = Store()
     store.replace([pod(f"p{number}", f"ns{number % 3}") for number in range(9)])
     assert list(store._core.generation.slots.slot_of) == sorted(store._core.generation.slots.slot_of)
-    assert [store._core.generation.slots.keys[slot] for slot in range(3)] == [ObjectKey("ns0", f"p{n}") for n in (0, 3, 6)]
+    assert [store._core.generation.slots.keys[slot] for slot in range(3)] == [
+        ObjectKey("ns0", f"p{n}") for n in (0, 3, 6)
+    ]

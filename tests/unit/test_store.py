@@ -103,6 +103,21 @@ def test_another_uid_under_one_key_is_another_object() -> None:
     store._check()
 
 
+def test_deltas_are_values_that_match() -> None:
+    """A delta is frozen, equal by its parts, and taken apart by ``match``."""
+    store = pods()
+    (delta,) = store.put(pod("a"))
+    match delta:
+        case Added(key=found, new=new):
+            assert (found, new) == (key("a"), pod("a"))
+        case _:
+            pytest.fail("a new object is an Added")
+    with pytest.raises(AttributeError):
+        delta.new = pod("b")
+    assert Deleted(key("a"), 1) == Deleted(key("a"), 1, final_state_known=True)
+    assert Deleted(key("a"), 1) != Deleted(key("a"), 1, final_state_known=False)
+
+
 def test_length_membership_and_iteration_are_those_of_a_collection() -> None:
     """``len``, ``in`` with a key, and iteration over objects, detached from the store."""
     a, b = pod("a"), pod("b", "test")
@@ -302,7 +317,7 @@ def test_an_unusable_index_value_fails_the_write_whole(value: Any) -> None:
     ]
     for write in writes:
         with pytest.raises(
-            IndexValueError, match="^index 'bad' failed on prod/[ac]: .*; nothing was changed"
+            IndexValueError, match=r"^index 'bad' failed on prod/[ac]: .*; nothing was changed"
         ) as refused:
             write()
         assert isinstance(refused.value, TypeError)
@@ -542,7 +557,7 @@ def test_a_sorted_index_holds_one_type() -> None:
         lambda: store.replace([{**pod("a"), "value": 1}, {**pod("b"), "value": "1"}]),
         lambda: in_transaction(store, lambda txn: txn.put({**pod("b"), "value": "1"})),
     ):
-        with pytest.raises(IndexValueError, match="^index 'size' failed on prod/b: .*a sorted index holds one type"):
+        with pytest.raises(IndexValueError, match=r"^index 'size' failed on prod/b: .*a sorted index holds one type"):
             write()
     assert state_of(store) == before
     skipping: Store[Pod] = Store(indexers=[SortedIndexer("size", bad_value, on_error="skip")])

@@ -79,14 +79,14 @@ def test_two_values_have_one_key_only_if_they_are_the_same(left: Any, right: Any
 
 def test_python_would_merge_what_stays_apart() -> None:
     """The control: as dict keys, without the encoding, 1 and True are one."""
-    assert len({1: "", True: "", "1": ""}) == 2
-    assert len({encoded(1): "", encoded(True): "", encoded("1"): ""}) == 3
+    assert len(dict.fromkeys([1, True, "1"])) == 2
+    assert len(dict.fromkeys(map(encoded, [1, True, "1"]))) == 3
     assert len({encoded((1,)), encoded((True,)), encoded(("1",)), encoded("1"), encoded(((1,),))}) == 5
 
 
 @given(st.lists(values))
 def test_values_of_any_types_sort(several: list[Any]) -> None:
-    """bool < int < str < tuple, and within a type as Python orders."""
+    """In the order bool < int < str < tuple, and within a type as Python orders."""
     ordered = [decoded(each) for each in sorted(map(encoded, several), key=ordering)]
     kinds = [[bool, int, str, tuple].index(type(value)) for value in ordered]
     assert kinds == sorted(kinds)

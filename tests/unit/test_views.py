@@ -89,7 +89,7 @@ def test_one_object_is_found_by_its_key_in_each_way_of_saying_it() -> None:
     ],
 )
 def test_a_name_that_can_be_none_is_refused(name: Any, namespace: Any, sentence: str) -> None:
-    """"Not there" never comes of a slip in the name."""
+    """A slip in the name is an error: "not there" would mean delete, or create a second one."""
     store = filled()
     for ask in (store.get, store.require):
         with pytest.raises(QueryError) as refused:
@@ -170,7 +170,13 @@ def test_an_answer_is_a_fresh_list_in_an_order_that_stays() -> None:
 def test_an_answer_is_detached_from_the_store() -> None:
     """Writing while iterating over any answer disturbs neither."""
     store = filled()
-    for answer in (store.select(), store.keys(), store.select(label_selector="app=web"), iter(store), store.get_many(store.keys())):
+    for answer in (
+        store.select(),
+        store.keys(),
+        store.select(label_selector="app=web"),
+        iter(store),
+        store.get_many(store.keys()),
+    ):
         for number, _ in enumerate(answer):
             store.put(pod(f"new{number}"))
             store.delete(key(f"new{number}"))
@@ -207,7 +213,9 @@ def test_limit_counts_after_the_predicate() -> None:
     for limit, expected in ((0, 0), (1, 1), (2, 2), (3, 3), (99, 3)):
         assert len(store.select(label_selector="app=web", limit=limit)) == expected
         assert len(store.keys(label_selector="app=web", limit=limit)) == expected
-        assert len(store.select(where=lambda obj: "app" in obj["metadata"].get("labels", {}), limit=limit)) == min(limit, 4)
+        assert len(store.select(where=lambda obj: "app" in obj["metadata"].get("labels", {}), limit=limit)) == min(
+            limit, 4
+        )
         assert len(store.select(limit=limit)) == min(limit, 5)
     assert [each.name for each in store.keys(order_by="key", limit=2)] == ["a", "b"]
 
@@ -227,6 +235,38 @@ def test_limit_stops_early() -> None:
     assert store.explain(label_selector="other=x", limit=5).scanned == 5
 
 
+@pytest.mark.parametrize("indexed", [True, False])
+def test_a_field_selector_means_the_same_with_an_index_and_without(*, indexed: bool) -> None:
+    """Booleans are true and false, numbers decimal; absent, null and empty are one; a map is as if absent."""
+    paths = ("spec.on", "spec.replicas", "spec.share", "spec.text", "spec.odd")
+    store: Store[Any] = Store(indexers=[FieldIndexer(path) for path in paths] if indexed else [])
+    specs = {
+        "a": {"on": True, "replicas": 3, "share": 0.5, "text": "x", "odd": {"a": 1}},
+        "b": {"on": False, "replicas": 0, "text": "", "odd": [1]},
+        "c": {"on": None, "text": None},
+        "d": {},
+    }
+    store.replace([{**pod(name), "spec": spec} for name, spec in specs.items()])
+    expected = {
+        "spec.on=true": ["a"],
+        "spec.on=false": ["b"],
+        "spec.on=": ["c", "d"],
+        "spec.on!=": ["a", "b"],
+        "spec.on!=true": ["b", "c", "d"],
+        "spec.replicas=3": ["a"],
+        "spec.replicas=0": ["b"],
+        "spec.replicas!=0": ["a", "c", "d"],
+        "spec.share=0.5": ["a"],
+        "spec.text=": ["b", "c", "d"],
+        "spec.text!=": ["a"],
+        "spec.odd=": ["a", "b", "c", "d"],
+        "spec.on=true,spec.text=x,metadata.name!=b": ["a"],
+    }
+    assert {text: names_of(store.select(field_selector=text)) for text in expected} == expected
+    assert {text: store.count(field_selector=text) for text in expected} == {k: len(v) for k, v in expected.items()}
+    assert store.explain(field_selector="spec.on=,spec.replicas!=3").scanned == (0 if indexed else 4)
+
+
 # Arguments that make no query
 
 
@@ -236,7 +276,11 @@ def test_limit_stops_early() -> None:
         ({"namespace": ""}, QueryError, 'namespace "" names no namespace; for all namespaces use None'),
         ({"namespace": ["prod", ""]}, QueryError, 'namespace "" names no namespace; for all namespaces use None'),
         ({"namespace": 7}, QueryError, "namespace is a name, several names, or None for all, not 7"),
-        ({"namespace": ["prod", None]}, QueryError, "namespace is a name, several names, or None for all, not ['prod', None]"),
+        (
+            {"namespace": ["prod", None]},
+            QueryError,
+            "namespace is a name, several names, or None for all, not ['prod', None]",
+        ),
         ({"namespace": True}, QueryError, "namespace is a name, several names, or None for all, not True"),
         ({"limit": -1}, QueryError, "limit is a number of objects, 0 or more, not -1"),
         ({"limit": "10"}, QueryError, "limit is a number of objects, 0 or more, not '10'"),
@@ -250,8 +294,10 @@ def test_limit_stops_early() -> None:
         (
             {"order_by": SortedIndexer("other", "a.b")},
             UnknownIndexError,
-            "no index 'other' here (this store has: app,tier, namespace, size, spec.nodeName); pass it to"
-            " Store(indexers=...)",
+            (
+                "no index 'other' here (this store has: app,tier, namespace, size, spec.nodeName);"
+                " pass it to Store(indexers=...)"
+            ),
         ),
         ({"label_selector": "app in web"}, SelectorSyntaxError, None),
         ({"label_selector": {"matchlabels": {"app": "web"}}}, SelectorError, None),
@@ -303,7 +349,9 @@ def test_an_index_that_the_store_does_not_have_is_named() -> None:
     ]
     for term in unknown:
         for ask in (store.select, store.count, store.explain, store.any):
-            with pytest.raises(UnknownIndexError, match=r"\(this store has: app,tier, namespace, size, spec.nodeName\)"):
+            with pytest.raises(
+                UnknownIndexError, match=r"\(this store has: app,tier, namespace, size, spec.nodeName\)"
+            ):
                 ask(term)  # type: ignore[operator]
 
 
@@ -395,7 +443,7 @@ def test_a_scan_warning_names_the_line_that_asked() -> None:
         ({"field_selector": "spec.nodeName=n1"}, True),
     ],
 )
-def test_what_is_a_scan(options: Any, scans: bool) -> None:  # noqa: FBT001 - the expected answer
+def test_what_is_a_scan(options: Any, scans: bool) -> None:
     """A selector that is evaluated on more than 64 objects and on four times its answer is; nothing else is."""
     assert big().explain(**options).scans is scans
 
@@ -432,8 +480,10 @@ def test_values_and_tallies_are_sorted() -> None:
         (
             LabelIndexer("zone"),
             UnknownIndexError,
-            "no index 'zone' here (this store has: app,tier, namespace, size, spec.nodeName); pass it to"
-            " Store(indexers=...)",
+            (
+                "no index 'zone' here (this store has: app,tier, namespace, size, spec.nodeName);"
+                " pass it to Store(indexers=...)"
+            ),
         ),
         ("app", IndexerError, "'app' is no index; give an indexer, or a key of one: by_labels.key('app')"),
         (None, IndexerError, "None is no index; give an indexer, or a key of one: by_labels.key('app')"),
