@@ -9,19 +9,20 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from kindex.generation import Entry, Generation, admit_columns, admit_one_type
+from kindex.indexers.labels import LabelKey
 from kindex.indexers.sorted import SortedIndexer
 from kindex.indexes import FamilyIndex, filed
 from kindex.limits import alone, breaches, drop, too_much
 from kindex.schema import Schema, parts_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Mapping, Sequence
 
     from kindex.core import Core
     from kindex.indexers.base import AnyIndexer
     from kindex.indexes import ColumnIndex, Index, MapIndex, SortedIndex
     from kindex.keys import ObjectKey
-    from kindex.schema import Identity, Spot
+    from kindex.schema import Family, Identity, Spot
     from kindex.values import Filing
 
 T = TypeVar("T")
@@ -73,12 +74,14 @@ def _added(core: Core[T], late: Schema[T]) -> bool:
             keys, objects = start.slots.keys.copy(), start.slots.objects.copy()
             taken = list(start.slots.slot_of.values())
             core.journals.append(journal)
-        complete = _built(late, keys, objects, taken)
+        complete = _shorn(_built(late, keys, objects, taken), grown.dropped)
         places = {identity: grown.order.index(identity) for identity in wanted}
         broken = breaches(grown, _with(start.indexes, {places[identity]: complete[identity] for identity in wanted}))
         if broken:
             drop(core, broken)
-            wanted = [identity for identity in wanted if identity not in {breach.identity for breach in broken}]
+            dropped = {breach.identity for breach in broken}
+            wanted = [identity for identity in wanted if identity not in dropped]
+            complete = _shorn(complete, dropped)
         hidden = {identity: start.indexes[places[identity]] for identity in wanted}
         return _revealed(core, complete, hidden, journal)
     except BaseException:
@@ -139,6 +142,16 @@ def _built(
     for slot in taken:
         slots[slot] = slot
     return dict(zip(late.order, late.build(columns, slots), strict=True))
+
+
+def _shorn(indexes: dict[Identity, Index], dropped: Collection[Identity]) -> dict[Identity, Index]:
+    """Take out of families the keys that were *dropped*, which writes do not file any more."""
+    shorn = dict(indexes)
+    for identity, index in indexes.items():
+        for key in index.members if isinstance(index, FamilyIndex) else ():
+            if LabelKey(cast("Family", identity).path, key) in dropped:
+                shorn[identity] = cast("FamilyIndex", shorn[identity]).with_member(key, None)
+    return shorn
 
 
 def _merged(
@@ -213,7 +226,7 @@ def readmit(core: Core[T], identity: Identity, *, asked: bool) -> str | None:
         if identity not in schema.dropped:
             return None
         back = schema.readmitting(identity)
-        sources, spot = back.sources(schema), back.whereabouts(identity)
+        sources, spots = back.sources(schema), back.spots(identity)
         journal: set[int] = set()
         try:
             with core.lock:
@@ -224,11 +237,14 @@ def readmit(core: Core[T], identity: Identity, *, asked: bool) -> str | None:
                 keys, objects = before.slots.keys.copy(), before.slots.objects.copy()
                 taken = list(before.slots.slot_of.values())
                 core.journals.append(journal)
-            index = cast("MapIndex | ColumnIndex", _built(late, keys, objects, taken)[identity])
-            reason = too_much(back, before.indexes, spot, index, asked=asked)
-            if reason is not None:
-                return reason
-            if _swapped_in(core, before, late, back, sources, spot, index, journal):
+            indexes = {}
+            for spot in spots:
+                index = cast("MapIndex | ColumnIndex", _built(late, keys, objects, taken)[identity])
+                reason = too_much(back, before.indexes, spot, index, asked=asked)
+                if reason is not None:
+                    return reason
+                indexes[spot] = index
+            if _swapped_in(core, before, late, back, sources, indexes, journal):
                 return None
         finally:
             core.forget(journal)
@@ -241,12 +257,10 @@ def _swapped_in(
     late: Schema[T],
     back: Schema[T],
     sources: Sequence[int | None],
-    spot: Spot,
-    index: MapIndex | ColumnIndex,
+    indexes: dict[Spot, MapIndex | ColumnIndex],
     journal: set[int],
 ) -> bool:
-    """Put *index* in its place, once it has all that was written meanwhile; False when that does not end."""
-    place, member = spot
+    """Put *indexes* in their places, once they have all that was written meanwhile; False when that does not end."""
     for _ in range(_TRIES):
         with core.lock:
             core.settle()
@@ -255,15 +269,18 @@ def _swapped_in(
             touched = [(slot, before.slots.keys[slot], before.slots.objects[slot]) for slot in journal]
             journal.clear()
             if not touched:
-                family = before.indexes[place]
-                index.reserve(before.slots.capacity)
-                built = family.with_member(cast("str", member), index) if isinstance(family, FamilyIndex) else index
-                core.generation = before.under(back, sources, {place: built})
+                built: dict[int, Index] = {}
+                for (place, member), index in indexes.items():
+                    family = before.indexes[place]
+                    index.reserve(before.slots.capacity)
+                    built[place] = index if member is None else cast("FamilyIndex", family).with_member(member, index)
+                core.generation = before.under(back, sources, built)
                 return True
         for slot, key, obj in touched:
-            index.reserve(slot + 1)
             filing = None if key is None else late.filings(key, cast("T", obj))[-1]
-            index = filed(index, slot, filing)
+            for spot, index in indexes.items():
+                index.reserve(slot + 1)
+                indexes[spot] = filed(index, slot, filing)
     return False
 
 

@@ -96,7 +96,8 @@ class Generation(Generic[T]):
         """
         if not all(map(le, keys, islice(keys, 1, None))):
             order = sorted(range(len(keys)), key=keys.__getitem__)
-            keys, objects, *columns = ([column[i] for i in order] for column in (keys, objects, *columns))
+            keys, objects = [keys[i] for i in order], [objects[i] for i in order]
+            columns = [[column[i] for i in order] for column in columns]
         admit_columns(schema, keys, columns)
         slots = SlotTable(keys, objects)
         # One int object a slot serves every posting.

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from array import array
 from collections import defaultdict
-from itertools import takewhile
+from itertools import compress, takewhile
 from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 from pyroaring import BitMap
@@ -234,8 +234,9 @@ class ColumnIndex:
         index.values = [None, *index.ids]
         index.postings = [None, *map(_posting_of, groups.values())]
         id_of: dict[Any, int] = {None: 0, **index.ids}  # Any: a Filing; dicts are invariant
-        index.column = array(_typecode(len(groups)), map(id_of.__getitem__, filings))
-        index.present = BitMap(range(len(slots))) - BitMap(absent)
+        # Made of a list, and a bitmap at once: neither has room to spare then.
+        index.column = array(_typecode(len(groups)), list(map(id_of.__getitem__, filings)))
+        index.present = BitMap(range(len(slots))) if not absent else BitMap(compress(slots, index.column))
         return index
 
     def __len__(self) -> int:

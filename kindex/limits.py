@@ -123,7 +123,7 @@ def drop(core: Core[Any], found: Sequence[Breach]) -> None:
             return
         without = schema.dropping(drops)
         sources = without.sources(schema)
-        members = [(place, key) for place, key in map(schema.whereabouts, drops) if key is not None]
+        members = [(place, key) for identity in drops for place, key in schema.spots(identity) if key is not None]
         with core.lock:
             core.settle()
             before = core.generation  # let go of after the lock: an index is much to free

@@ -40,7 +40,6 @@ _BITSET: Final = 8_192
 _WIDEST_COLUMN: Final = 65_535  # values; with more of them an index is a map
 _TUPLE: Final = 40  # and 8 for each part
 _OBJECT: Final = 96  # the index itself
-_SPARE: Final = 1.03  # an array that is filled one by one has room for a sixteenth more at most
 
 
 @attrs.frozen
@@ -111,7 +110,7 @@ class Outline:
     def reverse(self) -> float:
         """The bytes of what updates compare."""
         if self._is_column:
-            return _SPARE * column_bytes(round(self.capacity), round(self.values))
+            return column_bytes(round(self.capacity), round(self.values))
         return list_bytes(round(self.capacity)) + self.filing_bytes
 
     @property

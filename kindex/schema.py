@@ -323,12 +323,23 @@ class Schema(Generic[T]):
         Raises:
             UnknownIndexError: there is no such index.
         """
+        return self.spots(identity)[0]
+
+    def spots(self, identity: Identity) -> list[Spot]:
+        """Give every place of ``whereabouts``: a family keeps the keys that have an index of their own, too.
+
+        Raises:
+            UnknownIndexError: there is no such index.
+        """
+        found: list[Spot] = []
         for place, known in enumerate(self.order):
             if known == identity:
-                return place, None
-            if isinstance(known, Family) and known.covers(identity):
-                return place, cast("LabelKey", identity).key
-        raise UnknownIndexError(identity.name, self.names)
+                found.append((place, None))
+            elif isinstance(known, Family) and known.covers(identity):
+                found.append((place, cast("LabelKey", identity).key))
+        if not found:
+            raise UnknownIndexError(identity.name, self.names)
+        return found
 
     def _with(
         self,

@@ -30,8 +30,8 @@ def put(core: Core[T], obj: T) -> tuple[Delta[T], ...]:
     """File one object; ``write`` for one, and the hot path."""
     core.check_may_write()
     key = checked_key(core, obj)
-    schema: Schema[T] | None = None
-    filings: Filings = []
+    schema = core.generation.schema
+    filings = schema.filings(key, obj)
     while True:
         seen = core.generation
         if seen.schema is not schema:
@@ -89,7 +89,7 @@ def write(
     core.check_may_write()
     while True:
         seen = core.generation
-        if seen.schema is not schema:
+        if schema is None or seen.schema is not schema:
             schema = seen.schema
             filings = {key: schema.filings(key, obj) for key, obj in writes.items() if obj is not None}
         olds = {key: seen.slots.get(key) for key in writes}

@@ -247,6 +247,22 @@ FUNCTION_INDEXERS: Final[list[Indexer[Any, Any]]] = [
 INDEXERS: Final[list[Any]] = [*LABEL_INDEXERS, *FUNCTION_INDEXERS]
 
 
+_THREE = Budget(max_values=3)
+
+TIGHT_INDEXERS: Final[list[Any]] = [
+    LabelIndexer("app", "tier", "weight", "id", key_budget=_THREE),
+    LabelIndexer.all(budget=Budget(max_values=20), path=NODE_SELECTOR),
+    LabelIndexer.all(budget=Budget(max_values=40), name="most labels"),
+    FieldIndexer("spec.nodeName", budget=_THREE),
+    FieldIndexer("status.phase", name="phase", budget=_THREE),
+    OwnerIndexer(budget=_THREE),
+    SortedIndexer("created", "metadata.creationTimestamp", budget=_THREE),
+    SortedIndexer("letters", lambda obj: list(name_of(obj)), budget=_THREE),
+    Indexer("mixed", lambda obj: mixed_values(name_of(obj)), budget=Budget(max_values=5)),
+]
+"""Indexers of which most break their budget once there are more than a few objects."""
+
+
 def owner_values(obj: Plain, *, controller_only: bool) -> list[Any]:
     metadata = obj["metadata"]
     owners = [

@@ -176,7 +176,8 @@ class LabelIndexer(AnyIndexer[object]):
             raise IndexerError(f"path {path!r} leads to many maps; a LabelIndexer reads one")
         if name is None:
             shown = ",".join(keys) if keys else "*"
-            name = shown if parsed.text == LABELS else f"{parsed.text}[{shown}]"
+            # A label may be called as the index that every store has.
+            name = shown if parsed.text == LABELS and shown != "namespace" else f"{parsed.text}[{shown}]"
         init = self.__attrs_init__  # pyright: ignore[reportAttributeAccessIssue]  # attrs makes it
         init(name, keys, parsed.text, deny, key_budget, map_at(parsed), budget=budget)
 

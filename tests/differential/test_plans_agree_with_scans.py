@@ -15,11 +15,8 @@ from kubernetes.client import V1Pod
 
 from kindex import (
     Budget,
-    FieldIndexer,
-    Indexer,
     LabelIndexer,
     ObjectKey,
-    OwnerIndexer,
     QueryError,
     ScanRefusedError,
     SortedIndexer,
@@ -29,7 +26,8 @@ from tests.strategies import (
     FUNCTION_INDEXERS,
     INDEXERS,
     NAMESPACES,
-    NODE_SELECTOR,
+    PLENTY,
+    TIGHT_INDEXERS,
     VALUES,
     Asker,
     Plain,
@@ -49,8 +47,6 @@ from tests.strategies import (
     created,
     letters,
     may_pass,
-    mixed_values,
-    name_of,
     pod,
     priority,
     seeded,
@@ -74,22 +70,6 @@ class Shape(NamedTuple):
     churned: bool = False
 
 
-def tight() -> list[Any]:
-    """Give indexers of which most break their budget once there are more than a few objects."""
-    three = Budget(max_values=3)
-    return [
-        LabelIndexer("app", "tier", "weight", "id", key_budget=three),
-        LabelIndexer.all(budget=Budget(max_values=20), path=NODE_SELECTOR),
-        LabelIndexer.all(budget=Budget(max_values=40), name="most labels"),
-        FieldIndexer("spec.nodeName", budget=three),
-        FieldIndexer("status.phase", name="phase", budget=three),
-        OwnerIndexer(budget=three),
-        SortedIndexer("created", "metadata.creationTimestamp", budget=three),
-        SortedIndexer("letters", lambda obj: list(name_of(obj)), budget=three),
-        Indexer("mixed", lambda obj: mixed_values(name_of(obj)), budget=Budget(max_values=5)),
-    ]
-
-
 SHAPES = [
     Shape("empty", 0, INDEXERS),
     Shape("one", 1, INDEXERS),
@@ -106,7 +86,7 @@ SHAPES = [
     Shape("models, some indexes", 80, [by_app, by_node, by_owner, created], models=True, churned=True),
     Shape("models, all indexes", 100, INDEXERS, models=True),
 ]
-TIGHT = [Shape("tight", 120, tight()), Shape("tight, churned", 120, tight(), churned=True)]
+TIGHT = [Shape("tight", 120, TIGHT_INDEXERS), Shape("tight, churned", 120, TIGHT_INDEXERS, churned=True)]
 
 
 class Filled(NamedTuple):
@@ -183,13 +163,49 @@ def test_a_budget_that_is_hit_changes_no_answer(churned: bool) -> None:
     one = filled(TIGHT[churned].name)
     asker, dropped = one.asker(TIGHT[churned].name), set[str]()
 
-    for _ in range(QUESTIONS):
+    for _ in range(QUESTIONS // 3):
         question = asker.question()
         check_answers(one, question)
         check_short_answers(one, question)
         check_cut_and_order(one, question, asker.random)
         dropped.update(drop.index for drop in one.store.explain(*question.terms, **question.query).dropped)
     assert len(dropped) >= 5
+
+
+@pytest.mark.parametrize("own", [[], [LabelIndexer("app", key_budget=Budget(max_values=3))]], ids=["family", "both"])
+def test_a_late_index_that_breaks_its_budget_at_once_is_dropped_for_good(own: list[Any]) -> None:
+    """Writes go on, whether the key is one of all, has an index of its own, or both."""
+    store: Store[Plain] = Store()
+    store.replace([labelled(number, app=f"a{number}") for number in range(20)])
+    store.add_indexers(*own, LabelIndexer.all(budget=Budget(max_values=10)))
+    store._check()
+
+    for number in range(15, 25):
+        store.put(labelled(number, app="new"))
+        store._check()
+    assert store.count(label_selector="app=new") == 10
+    assert [drop.index for drop in store.explain(label_selector="app=new").dropped] == ["app"]
+
+
+def test_a_key_that_came_back_is_answered_by_the_family_when_its_own_index_goes() -> None:
+    """An index that was dropped in two places is built anew in both."""
+    own = LabelIndexer("app", key_budget=Budget(max_values=3), name="own")
+    store: Store[Plain] = Store(indexers=[own, LabelIndexer.all(budget=PLENTY)])
+    store.replace([labelled(number, app=f"a{number}") for number in range(9)])
+    assert store.explain(label_selector="app=a1").dropped
+
+    store.replace([labelled(number, app="web") for number in range(9)])
+    store.readmit(own.key("app"))
+    for name in ("own", None):
+        plan = store.explain(label_selector="app=web")
+        assert (plan.returned, plan.scanned, plan.dropped) == (9, 0, ())
+        if name is not None:
+            store.remove_indexer(name)
+        store._check()
+
+
+def labelled(number: int, **labels: str) -> Plain:
+    return {"metadata": {"name": f"p{number}", "labels": labels}}
 
 
 def test_an_iterator_of_namespaces_is_refused() -> None:
