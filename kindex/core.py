@@ -22,6 +22,7 @@ from weakref import ref
 import msgspec
 
 from kindex.errors import InCommitError, ScopeError
+from kindex.forks import survive_forks
 from kindex.generation import Generation
 from kindex.schema import Schema
 
@@ -121,6 +122,7 @@ class Core(Generic[T]):
         self.journals: list[set[int]] = []
         self.scans = 0
         self.watchers: list[ref[Any]] = []  # Any: a Watcher, of the room above
+        survive_forks(self)
 
     def check_may_read(self) -> None:
         """Refuse to read inside a commit of this very thread.
