@@ -138,9 +138,8 @@ def _built(
             for slot, filing in zip(live, column, strict=True):
                 wide[slot] = filing
         columns = spread
-    slots = list(range(len(keys)))
-    for slot in taken:
-        slots[slot] = slot
+    own = dict(zip(taken, taken, strict=True))
+    slots = list(map(own.get, range(len(keys)), range(len(keys))))
     return dict(zip(late.order, late.build(columns, slots), strict=True))
 
 

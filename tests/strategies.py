@@ -546,7 +546,7 @@ class Asker:
 
     def negated(self, clause: Clause) -> Clause:
         if clause.negates is not None:
-            return Clause(~clause.term, clause.negates.parts, clause.negates.negates)
+            return Clause(~clause.term, clause.negates.parts, clause.negates.negates, clause.edge)
         rows = self.everything & ~self.all_of(part.rows for part in clause.parts)
         return Clause(~clause.term, [Part(rows, clause.indexed)], clause, clause.edge)
 
