@@ -98,6 +98,7 @@ class Generation(Generic[T]):
             order = sorted(range(len(keys)), key=keys.__getitem__)
             keys, objects = [keys[i] for i in order], [objects[i] for i in order]
             columns = [[column[i] for i in order] for column in columns]
+            del order  # its ints leave their place to those of the slots
         admit_columns(schema, keys, columns)
         slots = SlotTable(keys, objects)
         # One int object a slot serves every posting.
