@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
+from kindex.families import FamilyIndex
 from kindex.generation import Entry, Generation, admit_columns, admit_one_type
 from kindex.indexers.labels import LabelKey
 from kindex.indexers.sorted import SortedIndexer
-from kindex.indexes import FamilyIndex, filed
+from kindex.indexes import filed
 from kindex.limits import alone, breaches, drop, too_much
 from kindex.schema import Schema, parts_of
 
@@ -19,8 +20,9 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
 
     from kindex.core import Core
+    from kindex.families import Index
     from kindex.indexers.base import AnyIndexer
-    from kindex.indexes import ColumnIndex, Index, MapIndex, SortedIndex
+    from kindex.indexes import ColumnIndex, MapIndex, SortedIndex
     from kindex.keys import ObjectKey
     from kindex.schema import Family, Identity, Spot
     from kindex.values import Filing

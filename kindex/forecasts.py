@@ -9,11 +9,11 @@ import attrs
 
 from kindex.errors import QueryError
 from kindex.estimates import Drawn, Estimate
+from kindex.families import FamilyIndex
 from kindex.footprints import dict_bytes
 from kindex.indexers.base import NamespaceIndexer
 from kindex.indexers.labels import LabelIndexer, LabelKey
 from kindex.indexers.sorted import SortedIndexer
-from kindex.indexes import FamilyIndex
 from kindex.objects import key_of
 from kindex.postings import size
 from kindex.prices import measured

@@ -9,16 +9,17 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
 import msgspec
 
 from kindex.errors import IndexValueError
+from kindex.families import FamilyIndex
 from kindex.indexers.base import Indexer
-from kindex.indexes import NO_INDEX, ColumnFull, ColumnIndex, FamilyIndex, MapIndex, SortedIndex, filed
+from kindex.indexes import NO_INDEX, ColumnFull, ColumnIndex, MapIndex, SortedIndex, filed
 from kindex.slots import SlotTable
 from kindex.values import SKIPPED, decoded, keys_in, ordering
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
+    from kindex.families import Index
     from kindex.indexers.sorted import SortedIndexer
-    from kindex.indexes import Index
     from kindex.keys import ObjectKey
     from kindex.schema import Filings, Schema, Spot
     from kindex.values import Filing, ValueKey

@@ -18,10 +18,11 @@ import attrs
 
 from kindex.budgets import Drop
 from kindex.errors import BudgetExceededError
+from kindex.families import FamilyIndex
 from kindex.footprints import dict_bytes, ids_bytes, shallow_bytes
 from kindex.indexers.base import Indexer
 from kindex.indexers.labels import LabelIndexer, LabelKey
-from kindex.indexes import NO_INDEX, ColumnIndex, FamilyIndex, MapIndex
+from kindex.indexes import NO_INDEX, ColumnIndex, MapIndex
 from kindex.postings import size
 from kindex.prices import key_bytes, measured, tuple_bytes
 from kindex.values import Several, keys_in
@@ -30,9 +31,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from kindex.core import Core
+    from kindex.families import Index
     from kindex.generation import Entry
     from kindex.indexers.base import AnyIndexer
-    from kindex.indexes import Index
     from kindex.schema import Identity, Limit, Schema, Spot
     from kindex.values import Filing, ValueKey
 

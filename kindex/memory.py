@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import attrs
 from pyroaring import BitMap
 
+from kindex.families import FamilyIndex
 from kindex.footprints import (
     CACHED_INTS,
     INT_BYTES,
@@ -29,7 +30,7 @@ from kindex.footprints import (
 )
 from kindex.indexers.base import Indexer
 from kindex.indexers.labels import LabelKey
-from kindex.indexes import ColumnIndex, FamilyIndex, NoIndex, SortedIndex
+from kindex.indexes import ColumnIndex, NoIndex, SortedIndex
 from kindex.keys import ObjectKey
 from kindex.values import SKIPPED, Several
 

@@ -6,15 +6,15 @@ from math import prod
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kindex.advice import Addition, Caution, Removal
+from kindex.families import FamilyIndex
 from kindex.forecasts import forecast
 from kindex.indexers.base import Indexer
 from kindex.indexers.fields import FieldIndexer
 from kindex.indexers.labels import ANNOTATIONS, LABELS, AnnotationIndexer, LabelIndexer, LabelKey
-from kindex.indexes import FamilyIndex
 from kindex.memory import measure
 from kindex.near_unique import NEAR_UNIQUE
+from kindex.operations import FEW
 from kindex.paths import JsonPath
-from kindex.plans import FEW
 from kindex.queries import TOO_MANY
 from kindex.schema import NAMESPACE
 from kindex.watching import index_id

@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any, Generic, Literal, TypeAlias, TypeVar, cas
 from kindex.errors import QueryError, ScanRefusedError, ScopeError
 from kindex.explain import Plan, PlanStep
 from kindex.indexers.sorted import Descending, SortedIndexer
-from kindex.plans import FEW, Narrowing, Program, program_of
+from kindex.operations import FEW
+from kindex.plans import Narrowing, Program, program_of
 from kindex.postings import slots_in
 from kindex.schema import NAMESPACE
 from kindex.values import keys_in, ordering

@@ -12,10 +12,11 @@ from typing import TYPE_CHECKING, Any, Generic, TypeAlias, TypeVar, Union, cast
 import attrs
 
 from kindex.errors import IndexConflictError, IndexerError, UnknownIndexError
+from kindex.families import FamilyIndex
 from kindex.indexers.base import AnyIndexer, Indexer, NamespaceIndexer
 from kindex.indexers.labels import LabelIndexer, LabelKey
 from kindex.indexers.sorted import SortedIndexer
-from kindex.indexes import NO_INDEX, ColumnIndex, FamilyIndex, MapIndex, SortedIndex
+from kindex.indexes import NO_INDEX, ColumnIndex, MapIndex, SortedIndex
 from kindex.objects import label_text
 from kindex.paths import JsonPath, map_at
 
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from kindex.budgets import Budget, Drop
-    from kindex.indexes import Index
+    from kindex.families import Index
     from kindex.keys import ObjectKey
     from kindex.values import Filing
 

@@ -13,7 +13,7 @@ from weakref import ref
 
 from kindex.indexers.labels import LabelKey
 from kindex.indexers.sorted import Descending, SortedIndexer
-from kindex.plans import Filed, Operation, Present
+from kindex.operations import Filed, Operation, Present
 from kindex.schema import Family
 from kindex.shapes import Shape
 

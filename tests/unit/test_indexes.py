@@ -12,7 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pyroaring import BitMap
 
-from kindex.indexes import ColumnFull, ColumnIndex, FamilyIndex, MapIndex, SortedIndex
+from kindex.families import FamilyIndex
+from kindex.indexes import ColumnFull, ColumnIndex, MapIndex, SortedIndex
 from kindex.postings import slots_in
 from kindex.values import SKIPPED, Several, encoded, filing_of, keys_in
 

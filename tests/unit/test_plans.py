@@ -20,10 +20,12 @@ from kindex import (
     Store,
 )
 from kindex import indexes as indexes_module
+from kindex import operations as operations_module
 from kindex import plans as plans_module
 from kindex import postings as postings_module
-from kindex.indexes import ColumnIndex, FamilyIndex, MapIndex, SortedIndex
-from kindex.plans import Filed, Operation, Passing, Present
+from kindex.families import FamilyIndex
+from kindex.indexes import ColumnIndex, MapIndex, SortedIndex
+from kindex.operations import Filed, Operation, Passing, Present
 from tests.pods import Pod, key, names_of, pod
 
 if TYPE_CHECKING:
@@ -321,7 +323,7 @@ def test_many_values_on_a_small_set_are_not_united(
 
     looked_up: list[Any] = []
     with monkeypatch.context() as patched:
-        patched.setattr(plans_module, "either", either)
+        patched.setattr(operations_module, "either", either)
         patched.setattr(
             ColumnIndex,
             "posting",
@@ -346,7 +348,7 @@ def test_many_values_on_a_small_namespace_are_not_united(monkeypatch: pytest.Mon
         united.append(len(parts))
         return original(parts)
 
-    monkeypatch.setattr(plans_module, "either", either)
+    monkeypatch.setattr(operations_module, "either", either)
     zones = f"zone in ({','.join(f'z{number}' for number in range(500))})"
     assert store.count(namespace="small", label_selector=zones) == 1
     assert names_of(store.select(namespace="small", label_selector=zones)) == ["x"]
@@ -362,7 +364,7 @@ def test_a_union_is_made_at_once_not_step_by_step(monkeypatch: pytest.MonkeyPatc
         calls.append(1)
         return original(parts)
 
-    monkeypatch.setattr(plans_module, "either", either)
+    monkeypatch.setattr(operations_module, "either", either)
     assert len(store.select(label_selector=f"zone in ({','.join(MANY)})")) == 500
     assert calls == [1]
 
