@@ -25,6 +25,7 @@ from kindex.indexers.labels import LabelIndexer, LabelKey
 from kindex.indexes import NO_INDEX, ColumnIndex, MapIndex
 from kindex.postings import size
 from kindex.prices import key_bytes, measured, tuple_bytes
+from kindex.schema import Family
 from kindex.values import Several, keys_in
 
 if TYPE_CHECKING:
@@ -96,6 +97,40 @@ def breaches(schema: Schema[Any], indexes: Sequence[Index], entries: Iterable[En
             spots.remove(most)
             found[most] = Breach(schema.identity_at(most), limit, reason)
     return list(found.values())
+
+
+def foreseen(schema: Schema[Any], columns: Sequence[Sequence[Any]]) -> list[Breach]:
+    """List the indexes that would break a budget if they were built of *columns*, without building one.
+
+    Values are counted; of bytes only the dict of the values is, so one that passes here may still be too large. It is
+    here that a first list with a million values is stopped before an index of them is made. O(filings).
+    """
+    if not schema.limits:
+        return []
+    values: dict[Spot, int] = {}
+    for place in sorted(frozenset().union(*(limit.places for limit in schema.limits))):
+        if isinstance(schema.order[place], Family):
+            seen: defaultdict[str, set[str]] = defaultdict(set)
+            for labels in columns[place]:
+                for key, value in labels.items():
+                    seen[key].add(value)
+            values.update({(place, key): len(several) for key, several in seen.items()})
+        else:
+            distinct = {key for filing in set(columns[place]) for key in keys_in(filing)}
+            values[place, None] = len(distinct)
+    found: dict[Spot, Breach] = {}
+    for limit in schema.limits:
+        spots = [spot for spot in values if spot[0] in limit.places and spot not in found]
+        for group in [[spot] for spot in spots] if limit.each else [spots]:
+            while group and (reason := _foreseen(limit, [values[spot] for spot in group])) is not None:
+                most = max(group, key=values.__getitem__)
+                group.remove(most)
+                found[most] = Breach(schema.identity_at(most), limit, reason)
+    return list(found.values())
+
+
+def _foreseen(limit: Limit, values: Sequence[int]) -> str | None:
+    return limit.budget.broken_by(sum(values), sum(dict_bytes(each, text=True) for each in values))
 
 
 def drop(core: Core[Any], found: Sequence[Breach]) -> None:

@@ -14,7 +14,7 @@ from kindex.beside import catch_up, readmit_in_time, tidy
 from kindex.deltas import Added
 from kindex.errors import QueryError, ScopeError
 from kindex.generation import Generation
-from kindex.limits import breaches, drop
+from kindex.limits import breaches, drop, foreseen
 from kindex.objects import resource_version_of, uid_of
 from kindex.writes import checked_key, deltas_of, entries_for, uid_changed
 
@@ -89,8 +89,11 @@ class _Replacement(Generic[T]):
                     others = {key: slot for key, slot in slot_of.items() if not self._concerns(key)}
                     slots = list(others.values())
                     rest = _Rest(list(others), cast("list[T]", [objects[slot] for slot in slots]), columns_of(slots))
-                fresh = self._built(before.schema, rest)
-                broken = breaches(fresh.schema, fresh.indexes)
+                columns = self._columns_with(before.schema, rest)
+                broken = foreseen(before.schema, columns)
+                if not broken:
+                    fresh = self._built(before.schema, rest, columns)
+                    broken = breaches(fresh.schema, fresh.indexes)
                 if broken:
                     drop(core, broken)
                     return None
@@ -127,12 +130,15 @@ class _Replacement(Generic[T]):
             if key not in self._filings:
                 self._filings[key] = self._schema.filings(key, obj)
 
-    def _built(self, schema: Schema[T], rest: _Rest[T]) -> Generation[T]:
+    def _columns_with(self, schema: Schema[T], rest: _Rest[T]) -> list[list[Any]]:
+        """Compute the filings of what is wanted, and add those of the *rest*."""
+        if self._columns is None:
+            self._columns = schema.columns(list(self._wanted), list(self._wanted.values()))
+        return [mine + other for mine, other in zip(self._columns, rest.columns, strict=True)]
+
+    def _built(self, schema: Schema[T], rest: _Rest[T], columns: list[list[Any]]) -> Generation[T]:
         """Build a generation of what is wanted and of the *rest*."""
         keys, objects = list(self._wanted), list(self._wanted.values())
-        if self._columns is None:
-            self._columns = schema.columns(keys, objects)
-        columns = [mine + other for mine, other in zip(self._columns, rest.columns, strict=True)]
         return Generation.build(schema, keys + rest.keys, objects + rest.objects, columns)
 
     def _commit(

@@ -22,6 +22,7 @@ from kindex import (
     Store,
     UnknownIndexError,
 )
+from kindex.indexes import ColumnIndex
 from kindex.prices import measured
 from kindex.schema import NAMESPACE
 
@@ -217,6 +218,30 @@ def test_a_first_list_that_breaks_a_budget_is_stored_without_the_index() -> None
     assert [drop.index for drop in store.dropped] == ["hash"]
     assert store.count(label_selector="app=1,hash=7") == 1
     store._check()
+
+
+@pytest.mark.parametrize("every", [True, False])
+def test_a_first_list_counts_values_before_it_builds(every: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """No index of more values than its budget is ever built, not even beside."""
+    built: list[int] = []
+    build = ColumnIndex.build
+
+    def counting(filings: Any, slots: Any) -> Any:
+        built.append(len(set(filings) - {None}))
+        return build(filings, slots)
+
+    monkeypatch.setattr(ColumnIndex, "build", counting)
+    most = Budget(max_values=50)
+    indexer = (
+        LabelIndexer.all(budget=Budget(max_bytes="1G"), key_budget=most, deny=())
+        if every
+        else LabelIndexer("app", "hash", key_budget=most)
+    )
+    store: Store[Any] = Store(indexers=[indexer])
+    store.replace([pod(number, app=number % 3, hash=number) for number in range(500)])
+    assert [(drop.index, drop.reason) for drop in store.dropped] == [("hash", "500 values, max_values=50")]
+    assert max(built) == 3
+    assert store.count(label_selector="hash=7") == 1
 
 
 def test_a_late_index_that_breaks_its_budget_is_dropped_at_once() -> None:
