@@ -53,7 +53,7 @@ check: $(READY)
 
 # What is too long or too random for every run: real threads, thousands of examples.
 stress: $(READY)
-	HYPOTHESIS_PROFILE=stress $(PYTEST) -p no:benchmark $(wildcard tests/model tests/differential tests/races) $(ARGS)
+	HYPOTHESIS_PROFILE=stress $(PYTEST) -p no:benchmark -o faulthandler_timeout=1800 $(wildcard tests/model tests/differential tests/races) $(ARGS)
 
 BENCH := $(BIN)/python -P -m pytest benchmarks -o python_files='bench_*.py' -o python_functions='bench_*'
 

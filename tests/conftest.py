@@ -11,5 +11,5 @@ os.environ.setdefault("KINDEX_VALIDATE", "1")
 
 # No deadline: the time of an example is no claim of any test, and machines are shared.
 settings.register_profile("ci", deadline=None, suppress_health_check=[HealthCheck.too_slow], print_blob=True)
-settings.register_profile("stress", settings.get_profile("ci"), max_examples=5_000)
+settings.register_profile("stress", settings.get_profile("ci"), max_examples=500)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))
