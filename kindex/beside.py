@@ -6,8 +6,10 @@ At the end the lock is held for those slots only, and the result is swapped in.
 
 from __future__ import annotations
 
+import logging
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
+from kindex.errors import IndexFunctionError
 from kindex.families import FamilyIndex
 from kindex.generation import Entry, Generation, admit_columns, admit_one_type
 from kindex.indexers.labels import LabelKey
@@ -28,6 +30,8 @@ if TYPE_CHECKING:
     from kindex.values import Filing
 
 T = TypeVar("T")
+
+_log = logging.getLogger(__name__)
 
 _SPARSE = 4
 """A store is rebuilt when it has room for more than this many times what it holds."""
@@ -210,7 +214,10 @@ def readmit_in_time(core: Core[Any]) -> None:
     if core.writes_since_drop >= max(_SOON, len(core.generation.slots)):
         core.writes_since_drop = 0
         for identity in dropped:
-            readmit(core, identity, asked=False)
+            try:
+                readmit(core, identity, asked=False)
+            except IndexFunctionError as error:  # of an object that was stored meanwhile; the writer did nothing wrong
+                _log.warning("index %r of store %r cannot come back: %s", identity.name, core.name, error)
 
 
 def readmit(core: Core[T], identity: Identity, *, asked: bool) -> str | None:
@@ -269,6 +276,8 @@ def _swapped_in(
                 return False
             touched = [(slot, before.slots.keys[slot], before.slots.objects[slot]) for slot in journal]
             journal.clear()
+            if touched and late.sorted_places:
+                return False  # whether all values are of one type is found out where all of them are looked at
             if not touched:
                 built: dict[int, Index] = {}
                 for (place, member), index in indexes.items():

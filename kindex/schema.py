@@ -306,10 +306,6 @@ class Schema(Generic[T]):
         """Make the index of *place*, with nothing in it."""
         return NO_INDEX if place in self._blanked else _layout(self.order[place])()
 
-    def name_of(self, spot: Spot) -> str:
-        """Give the name of the index at *spot*, as plans and reports call it."""
-        return self.identity_at(spot).name
-
     def identity_at(self, spot: Spot) -> Indexer[Any, Any] | LabelKey:
         """Give the identity of the index at *spot*."""
         place, member = spot

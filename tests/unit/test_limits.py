@@ -327,6 +327,22 @@ def test_an_index_that_failed_to_come_back_leaves_all_as_it_was() -> None:
     store._check()
 
 
+def test_an_index_that_fails_to_come_back_by_itself_fails_no_write(caplog: pytest.LogCaptureFixture) -> None:
+    """The function of a dropped index may fail on what was stored meanwhile: that is logged, and the write is done."""
+
+    def values(obj: dict[str, Any]) -> str:
+        return str(obj["metadata"]["labels"]["hash"])
+
+    store: Store[Any] = Store(indexers=[Indexer("n", values, budget=Budget(max_values=5))])
+    store.replace([pod(number, hash=number) for number in range(6)])
+    store.put(pod(7))  # has no such label; the function of a dropped index is not run
+    for number in range(1_100):
+        assert len(store.put(pod(number % 6, hash=0))) == 1
+    assert len(store.dropped) == 1
+    assert "'n' failed on x/p00007" in caplog.text
+    store._check()
+
+
 @settings(max_examples=60)
 @given(
     st.lists(st.tuples(st.integers(0, 12), st.integers(0, 9), st.integers(0, 3)), max_size=60),
