@@ -60,13 +60,6 @@ def size(posting: Posting | None) -> int:
     return 1 if isinstance(posting, int) else len(posting)
 
 
-def bitmap(posting: Posting | None) -> BitMap:
-    """Give the slots as a bitmap of the caller's own."""
-    if posting is None:
-        return BitMap()
-    return BitMap((posting,)) if isinstance(posting, int) else posting.copy()
-
-
 def slots_in(posting: Posting | None) -> Iterable[int]:
     """Iterate over the slots, ascending."""
     if posting is None:

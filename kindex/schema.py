@@ -160,7 +160,8 @@ class Schema(Generic[T]):
             for identity, drop in (dropped or {}).items()
             if identity in identities or any(family.covers(identity) for family in families)
         }
-        self.hidden = hidden & set(identities)
+        # What a family has dropped stays so where the same key is declared by itself later.
+        self.hidden = (hidden & set(identities)) - self.dropped.keys()
         self.places: dict[Identity, int] = {
             identity: place
             for place, identity in enumerate(identities)
@@ -314,16 +315,10 @@ class Schema(Generic[T]):
             return LabelKey(identity.path, cast("str", member))
         return identity
 
-    def whereabouts(self, identity: Identity) -> Spot:
-        """Give where the index of *identity* is or would be, whether queries see it or not; the reverse of the above.
-
-        Raises:
-            UnknownIndexError: there is no such index.
-        """
-        return self.spots(identity)[0]
-
     def spots(self, identity: Identity) -> list[Spot]:
-        """Give every place of ``whereabouts``: a family keeps the keys that have an index of their own, too.
+        """Give where an index is or would be, whether queries see it or not; the reverse of ``identity_at``.
+
+        More than one place where a family keeps a key that has an index of its own, too.
 
         Raises:
             UnknownIndexError: there is no such index.

@@ -327,6 +327,17 @@ def test_an_index_that_failed_to_come_back_leaves_all_as_it_was() -> None:
     store._check()
 
 
+def test_a_key_that_a_family_dropped_can_be_declared_by_itself() -> None:
+    """It stays dropped, nothing is left half added, and its queries scan until it comes back."""
+    every = LabelIndexer.all(budget=Budget(max_values=5), deny=())
+    store: Store[Any] = Store(indexers=[every])
+    store.replace([pod(number, hash=number) for number in range(6)])
+    store.add_indexers(LabelIndexer("hash", "app"))
+    store._check()
+    assert ([drop.index for drop in store.dropped], store._core.generation.schema.hidden) == (["hash"], frozenset())
+    assert (store.count(label_selector="hash=3"), store.count(label_selector="!app")) == (1, 6)
+
+
 def test_an_index_that_fails_to_come_back_by_itself_fails_no_write(caplog: pytest.LogCaptureFixture) -> None:
     """The function of a dropped index may fail on what was stored meanwhile: that is logged, and the write is done."""
 

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from pyroaring import BitMap
 
 from kindex.postings import (
     adding,
-    bitmap,
     both,
     contains,
     either,
@@ -91,14 +89,6 @@ def test_adding_and_removing_one_slot(members: frozenset[int], slot: int) -> Non
 def test_contains_is_membership(members: frozenset[int], slot: int) -> None:
     """Asking for a slot gives what a set says, also for slot 0."""
     assert contains(posting_of(members), slot) is (slot in members)
-
-
-@pytest.mark.parametrize("members", [(), (0,), (3,), (0, 3)])
-def test_a_bitmap_of_a_posting_is_the_callers_own(members: tuple[int, ...]) -> None:
-    """What ``bitmap`` gives may be changed without harm to the posting."""
-    posting = from_slots(members)
-    bitmap(posting).add(99)
-    assert tuple(slots_in(posting)) == members
 
 
 def test_a_union_of_one_copies_nothing() -> None:
