@@ -6,6 +6,7 @@ from kindex.budgets import Budget, Drop
 from kindex.deltas import Added, Deleted, Delta, Updated
 from kindex.errors import (
     BudgetExceededError,
+    FollowerTooSlow,
     InCommitError,
     IndexConflictError,
     IndexerError,
@@ -14,6 +15,7 @@ from kindex.errors import (
     InvalidKeyError,
     InvalidObjectError,
     KindexError,
+    NotReachedError,
     ObjectNotFound,
     PathSyntaxError,
     QueryError,
@@ -22,11 +24,14 @@ from kindex.errors import (
     SelectorError,
     SelectorObjectError,
     SelectorSyntaxError,
+    SnapshotClosedError,
     TransactionError,
     UnknownIndexError,
 )
 from kindex.explain import Plan, PlanStep
+from kindex.following import Follower
 from kindex.forecasts import Forecast, IndexForecast, forecast
+from kindex.handlers import Registration
 from kindex.indexers.base import Indexer, NamespaceIndexer
 from kindex.indexers.fields import FieldIndexer
 from kindex.indexers.filters import FilterIndexer
@@ -37,12 +42,15 @@ from kindex.indexers.terms import Term
 from kindex.keys import ObjectKey
 from kindex.memory import IndexMemory, IndexSize, MemoryReport
 from kindex.near_unique import NEAR_UNIQUE
+from kindex.observing import Ignored
 from kindex.paths import JsonPath
 from kindex.queries import ScanWarning
 from kindex.selectors import FieldRequirement, FieldSelector, LabelSelector, Requirement
+from kindex.snapshots import Snapshot
 from kindex.store import Store
+from kindex.store_views import StoreView
 from kindex.transactions import Transaction
-from kindex.views import StoreView
+from kindex.views import View
 
 __all__ = [  # noqa: RUF022 - sorted as Python sorts, which tests/api asserts
     "Added",
@@ -58,7 +66,10 @@ __all__ = [  # noqa: RUF022 - sorted as Python sorts, which tests/api asserts
     "FieldRequirement",
     "FieldSelector",
     "FilterIndexer",
+    "Follower",
+    "FollowerTooSlow",
     "Forecast",
+    "Ignored",
     "InCommitError",
     "IndexConflictError",
     "IndexForecast",
@@ -77,6 +88,7 @@ __all__ = [  # noqa: RUF022 - sorted as Python sorts, which tests/api asserts
     "MemoryReport",
     "NEAR_UNIQUE",
     "NamespaceIndexer",
+    "NotReachedError",
     "ObjectKey",
     "ObjectNotFound",
     "OwnerIndexer",
@@ -84,6 +96,7 @@ __all__ = [  # noqa: RUF022 - sorted as Python sorts, which tests/api asserts
     "Plan",
     "PlanStep",
     "QueryError",
+    "Registration",
     "Requirement",
     "ScanRefusedError",
     "ScanWarning",
@@ -91,6 +104,8 @@ __all__ = [  # noqa: RUF022 - sorted as Python sorts, which tests/api asserts
     "SelectorError",
     "SelectorObjectError",
     "SelectorSyntaxError",
+    "Snapshot",
+    "SnapshotClosedError",
     "SortedIndexer",
     "Store",
     "StoreView",
@@ -99,5 +114,6 @@ __all__ = [  # noqa: RUF022 - sorted as Python sorts, which tests/api asserts
     "TransactionError",
     "UnknownIndexError",
     "Updated",
+    "View",
     "forecast",
 ]

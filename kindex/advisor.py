@@ -16,7 +16,7 @@ from kindex.advice import Advice
 from kindex.counts import Count, Seen, UseCount
 from kindex.errors import QueryError
 from kindex.proposals import SMALL, additions, indexes_of, objects_of, removals, verdict
-from kindex.views import StoreView
+from kindex.store_views import StoreView
 from kindex.watching import Answered, IndexId, Use, unwatch, watch
 
 if TYPE_CHECKING:

@@ -10,6 +10,10 @@ instructions of the main thread. Hence the rules:
 * A commit is a list of entries that say what shall be. It is kept in ``pending`` until the last one is applied. If
   KeyboardInterrupt or MemoryError cut it short, whoever next enters the lock applies it again from the start.
 * Replaced objects stay referenced (by the deltas) until the lock is free: their ``__del__`` is user code.
+
+A commit also tells followers what it changed, under the lock and as a part of it, so that none is lost or told twice
+when it is cut short; whoever committed wakes them when the lock is free. Snapshots remember what a slot held before
+it is first touched.
 """
 
 from __future__ import annotations
@@ -30,9 +34,13 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from kindex.budgets import Budget, Drop
+    from kindex.feed import Feed, Inbox, Told
     from kindex.generation import Entry
     from kindex.indexers.base import AnyIndexer
     from kindex.keys import ObjectKey
+    from kindex.queries import Scan
+    from kindex.slots import SlotTable
+    from kindex.snapshots import Past
 
 T = TypeVar("T")
 
@@ -50,6 +58,7 @@ class Commit(msgspec.Struct, frozen=True, gc=False):
     entries: Sequence[Entry]
     revision: int
     resource_versions: Mapping[str | None, str] | None
+    told: Sequence[Told[Any]]
 
     def apply(self) -> None:
         """Do it; may be done again."""
@@ -57,6 +66,32 @@ class Commit(msgspec.Struct, frozen=True, gc=False):
         if self.resource_versions is not None:
             self.generation.resource_versions.update(self.resource_versions)
         self.generation.revision = self.revision
+        for inbox, changes in self.told:
+            inbox.note(changes, self.revision)
+
+    def replaced(self) -> list[object]:
+        """Give the objects that it takes away, as far as they are still there."""
+        objects = self.generation.slots.objects
+        return [objects[entry.slot] for entry in self.entries if entry.slot < len(objects)]
+
+
+class Swap(msgspec.Struct, frozen=True, gc=False):
+    """Another generation in place of the present one, in one step."""
+
+    core: Core[Any]  # Any: of any object type
+    fresh: Generation[Any]
+    before: SlotTable[Any]
+    told: Sequence[Inbox[Any]]
+
+    def apply(self) -> None:
+        """Do it; may be done again."""
+        for inbox in self.told:
+            inbox.fall_behind(self.before, self.fresh.slots, self.fresh.revision)
+        self.core.generation = self.fresh
+
+    def replaced(self) -> list[object]:
+        """Give what it takes away."""
+        return [self.before]
 
 
 class Core(Generic[T]):
@@ -73,7 +108,10 @@ class Core(Generic[T]):
         generation: the present state; read it under the lock, and leave it before the lock is free.
         pending: the commit that is being applied.
         journals: each collects the slots that commits touch, for whoever is building beside.
+        pasts: weak references to the states that snapshots hold; a list, as ``watchers``.
+        feed: whom commits tell; None until somebody follows.
         scans: how many queries scanned.
+        ignored: how many events changed nothing, by the reason.
         on_budget: what to do when an index breaks its budget: a function to call after the drop, or ``"raise"``.
         drops: how many indexes were dropped, in all.
         writes_since_drop: commits since an index was dropped, or was last considered to be built again.
@@ -84,12 +122,15 @@ class Core(Generic[T]):
     __slots__ = (
         "__weakref__",
         "drops",
+        "feed",
         "generation",
+        "ignored",
         "journals",
         "key_of",
         "lock",
         "name",
         "on_budget",
+        "pasts",
         "pending",
         "scan",
         "scans",
@@ -105,24 +146,42 @@ class Core(Generic[T]):
         indexers: Iterable[AnyIndexer[T]],
         key_of: Callable[[T], ObjectKey],
         scope: str | None,
-        scan: str,
+        scan: Scan,
         budget: Budget | None = None,
         on_budget: Literal["raise"] | Callable[[Drop], object] | None = None,
     ) -> None:
         self.name = name
         self.key_of = key_of
         self.scope = scope
-        self.scan = scan
+        self.scan: Scan = scan
         self.lock = threading.RLock()
         self.generation: Generation[T] = _empty(Schema(indexers, budget=budget))
         self.on_budget = on_budget
         self.drops = 0
         self.writes_since_drop = 0
-        self.pending: Commit | None = None
+        self.pending: Commit | Swap | None = None
         self.journals: list[set[int]] = []
+        self.pasts: list[ref[Past[T]]] = []
+        self.feed: Feed[T] | None = None
         self.scans = 0
+        self.ignored: dict[str, int] = {}
         self.watchers: list[ref[Any]] = []  # Any: a Watcher, of the room above
         survive_forks(self)
+
+    @property
+    def settles(self) -> None:
+        """Terms are asked as they are: the smallest value is an index's to know."""
+        return
+
+    def count_ignored(self, reason: str) -> None:
+        """Count an event that changed nothing."""
+        with self.lock:
+            self.ignored[reason] = self.ignored.get(reason, 0) + 1
+
+    def count_scan(self) -> None:
+        """Count a query that scanned."""
+        with self.lock:
+            self.scans += 1
 
     def check_may_read(self) -> None:
         """Refuse to read inside a commit of this very thread.
@@ -169,9 +228,14 @@ class Core(Generic[T]):
         replaced: list[object] = []  # lives until the end of the call
         with self.lock:
             if self.pending is not None:
-                objects = self.pending.generation.slots.objects
-                replaced += [objects[entry.slot] for entry in self.pending.entries if entry.slot < len(objects)]
+                replaced += self.pending.replaced()
             self.settle()
+        self.ring()
+
+    def ring(self) -> None:
+        """Wake those whom commits have told something. The caller does not hold the lock."""
+        if self.feed is not None:
+            self.feed.ring(self)
 
     def forget(self, journal: set[int]) -> None:
         """Collect no more into *journal*; told from others by identity, since two may be equal."""
@@ -184,23 +248,48 @@ class Core(Generic[T]):
             self.pending.apply()
             self.pending = None
 
-    def commit(self, entries: Sequence[Entry], resource_versions: Mapping[str | None, str] | None = None) -> None:
-        """Apply *entries* as one revision. The caller holds the lock and has settled."""
+    def commit(
+        self,
+        entries: Sequence[Entry],
+        resource_versions: Mapping[str | None, str] | None = None,
+        *,
+        final_states_known: bool = True,
+    ) -> int:
+        """Apply *entries* as one revision, and give it. The caller holds the lock, has settled, and rings after it."""
         generation = self.generation
+        revision = generation.revision + 1
         for journal in self.journals:
             journal.update([entry.slot for entry in entries])
-        commit = Commit(generation, entries, generation.revision + 1, resource_versions)
+        for each in tuple(self.pasts):
+            past = each()
+            if past is not None:
+                past.remember(generation, entries)
+        told = () if self.feed is None else self.feed.told(generation, entries, revision, final_states_known)
+        commit = Commit(generation, entries, revision, resource_versions, told)
         self.pending = commit
         commit.apply()
         self.pending = None
         if _VALIDATE and generation.slots.capacity <= _VALIDATED:
             generation._check()  # noqa: SLF001 - its own checker
+        return revision
+
+    def swap(self, fresh: Generation[T]) -> None:
+        """Put another state in place of the present one. The caller holds the lock, has settled, and rings after it."""
+        told = () if self.feed is None else self.feed.all()
+        swap = Swap(self, fresh, self.generation.slots, told)
+        self.pending = swap
+        swap.apply()
+        self.pending = None
 
     def _check(self) -> None:
         """Assert the invariants."""
         with self.lock:
             self.settle()
             self.generation._check()  # noqa: SLF001 - its own checker
+            for each in tuple(self.pasts):
+                past = each()
+                if past is not None:
+                    past._check()  # noqa: SLF001 - its own checker
 
 
 def _empty(schema: Schema[T]) -> Generation[T]:

@@ -20,7 +20,10 @@
     ├── BudgetExceededError(RuntimeError)    an index would break its budget, and ``on_budget="raise"``
     ├── ScanRefusedError(RuntimeError)       a scan where the store says ``scan="error"``
     ├── InCommitError(RuntimeError)          a finalizer or signal handler came in the middle of a commit
-    └── TransactionError(RuntimeError)       a transaction used in a way it cannot be
+    ├── TransactionError(RuntimeError)       a transaction used in a way it cannot be
+    ├── SnapshotClosedError(RuntimeError)    a snapshot that was closed
+    ├── FollowerTooSlow(RuntimeError)        a follower that asked for every delta, and fell behind
+    └── NotReachedError(TimeoutError)        a wait that ended without what was waited for
 
 Each class is also the builtin that a caller would catch, and carries the facts
 of its sentence as attributes.
@@ -223,6 +226,32 @@ class InCommitError(KindexError, RuntimeError):
 
 class TransactionError(KindexError, RuntimeError):
     """A transaction used outside its block, a second time, or for what it cannot do."""
+
+
+class SnapshotClosedError(KindexError, RuntimeError):
+    """A snapshot was asked after it had been closed."""
+
+    def __init__(self, store: str) -> None:
+        """Name the *store*."""
+        self.store = store
+        super().__init__(f"this snapshot of store {store!r} is closed; take another with snapshot()")
+
+
+class FollowerTooSlow(KindexError, RuntimeError):  # noqa: N818 - says what it is, as the docs of the feed do
+    """A follower with ``overflow="close"`` did not take its deltas in time; it is closed."""
+
+    def __init__(self, store: str, waiting: int) -> None:
+        """Name the *store*, and say how many commits were *waiting*."""
+        self.store = store
+        self.waiting = waiting
+        super().__init__(
+            f"a follower of store {store!r} fell {waiting} commits behind and was closed; follow again to start from"
+            ' the present state, or let deltas be merged: overflow="merge"'
+        )
+
+
+class NotReachedError(KindexError, TimeoutError):
+    """What was waited for did not come in time; the sentence says what there is."""
 
 
 def _shortened(text: str, limit: int = 200) -> str:

@@ -14,8 +14,9 @@ class PlanStep:
     """One step of a plan.
 
     Attributes:
-        kind: ``"index"`` narrows by an index, ``"subtract"`` takes away what an index gives, ``"check"`` tests each
-            object that is left, ``"where"`` runs the caller's predicate on it.
+        kind: ``"index"`` narrows by an index, ``"subtract"`` takes away what an index gives, ``"add"`` gives a snapshot
+            what has changed since, ``"check"`` tests each object that is left, ``"where"`` runs the caller's predicate
+            on it.
         what: the requirement or term.
         index: the name of the index that answered it; empty for a check.
         estimate: how many objects it was expected to leave at most; for ``"subtract"``, to take away at most; for a
@@ -80,7 +81,7 @@ class Plan:
         return f"no scan: a selector was evaluated on {self.scanned} objects"
 
 
-_VERBS = {"index": "take", "subtract": "keep", "check": "check", "where": "where"}
+_VERBS = {"index": "take", "subtract": "keep", "add": "add", "check": "check", "where": "where"}
 
 
 def _estimated(step: PlanStep) -> str:

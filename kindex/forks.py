@@ -41,6 +41,8 @@ def _after_in_child() -> None:
     whole = {id(core) for core in _held}
     for core in tuple(_cores):
         core.journals.clear()  # whoever was building beside is not here
+        if core.feed is not None:
+            core.feed.forked()
         if id(core) not in whole:
             core.lock = threading.RLock()
     _after_in_parent()

@@ -12,6 +12,8 @@ from kindex.errors import IndexValueError
 from kindex.families import FamilyIndex
 from kindex.indexers.base import Indexer
 from kindex.indexes import NO_INDEX, ColumnFull, ColumnIndex, MapIndex, SortedIndex, filed
+from kindex.postings import size, slots_in
+from kindex.schema import NAMESPACE
 from kindex.slots import SlotTable
 from kindex.values import SKIPPED, decoded, keys_in, ordering
 
@@ -21,6 +23,8 @@ if TYPE_CHECKING:
     from kindex.families import Index
     from kindex.indexers.sorted import SortedIndexer
     from kindex.keys import ObjectKey
+    from kindex.plans import Narrowing, Program
+    from kindex.postings import Posting
     from kindex.schema import Filings, Schema, Spot
     from kindex.values import Filing, ValueKey
 
@@ -187,13 +191,79 @@ class Generation(Generic[T]):
                 except ColumnFull:
                     indexes[place] = filed(cast("ColumnIndex", indexes[place]), slot, filing)
 
-    def skipped(self) -> dict[str, int]:
-        """Count, for each index whose function may fail, the objects on which it did. O(slots)."""
-        return {
-            identity.name: self.indexes[place].filed.count(SKIPPED)  # type: ignore[union-attr]  # functions have maps
-            for identity, place in self.schema.places.items()
-            if isinstance(identity, Indexer) and identity.on_error == "skip"
-        }
+    # Reading, as a State
+
+    def __len__(self) -> int:
+        return len(self.slots.slot_of)
+
+    def __contains__(self, key: object) -> bool:
+        return key in self.slots.slot_of
+
+    @property
+    def indexed(self) -> Generation[T]:
+        """What estimates are made on."""
+        return self
+
+    @property
+    def namespaced(self) -> bool:
+        """Whether any object has a namespace."""
+        return bool(self.indexes[NAMESPACE].present)  # type: ignore[union-attr]  # never a family
+
+    def get(self, key: ObjectKey) -> T | None:
+        """Give the object under *key*, or None."""
+        return self.slots.get(key)
+
+    def held(self) -> list[T]:
+        """Copy references to all objects."""
+        slots = self.slots
+        return self.at(slots.live()) if slots.free else cast("list[T]", slots.objects.copy())
+
+    def at(self, posting: Posting | None) -> list[T]:
+        """Copy references to the objects in the slots of *posting*."""
+        objects = cast("list[T]", self.slots.objects)
+        if posting is None:
+            return []
+        if isinstance(posting, int):
+            return [objects[posting]]
+        return [objects[slot] for slot in posting]
+
+    def objects_of(self, program: Program) -> list[T]:
+        """Copy references to the objects that *program* leaves."""
+        return self.held() if program.takes_all else self.at(program.narrowed(self))
+
+    def found(
+        self, program: Program, limit: int | None, spot: Spot | None, trace: list[Narrowing] | None
+    ) -> tuple[list[ObjectKey], list[T], list[Filing]]:
+        """Give the keys and objects that *program* leaves, at most *limit*, and where they are filed at *spot*."""
+        return self.found_at(program.narrowed(self, trace), limit, spot)
+
+    def found_at(
+        self, posting: Posting | None, limit: int | None, spot: Spot | None
+    ) -> tuple[list[ObjectKey], list[T], list[Filing]]:
+        """Give the keys and objects in the slots of *posting*, and where they are filed. In C, but for the filings."""
+        slots = list(slots_in(posting) if limit is None else islice(slots_in(posting), limit))
+        keys = cast("list[ObjectKey]", list(map(self.slots.keys.__getitem__, slots)))
+        objects = cast("list[T]", list(map(self.slots.objects.__getitem__, slots)))
+        return keys, objects, [] if spot is None else list(map(self.index_at(spot).filing, slots))
+
+    def counted(self, program: Program) -> int:
+        """Count the objects that *program* leaves."""
+        return program.counted(self)
+
+    def sizes_at(self, spot: Spot) -> list[tuple[ValueKey, int]]:
+        """Give the keys of an index with the sizes of their postings."""
+        index = self.index_at(spot)
+        return [(key, size(index.posting(key))) for key in index.keys()]  # noqa: SIM118 - an index is no dict
+
+    def skipped(self, *, but: Iterable[int] = ()) -> dict[str, int]:
+        """Count, for each index whose function may fail, the objects on which it did, *but* these slots. O(slots)."""
+        skipped = {}
+        for identity, place in self.schema.places.items():
+            if isinstance(identity, Indexer) and identity.on_error == "skip":
+                filed = cast("MapIndex", self.indexes[place]).filed  # functions have maps
+                others = sum(filed[slot] is SKIPPED for slot in but if slot < len(filed))
+                skipped[identity.name] = filed.count(SKIPPED) - others
+        return skipped
 
     def _check(self) -> None:
         """Assert the invariants."""

@@ -106,6 +106,18 @@ def uid_of(obj: object) -> str:
     return text_of(member_of(member_of(obj, "metadata"), "uid"))
 
 
+def uid_changed(old: object, new: object) -> bool:
+    """Tell whether two objects of one key are not the same one; objects without a UID are taken for it. O(1).
+
+    >>> uid_changed({"metadata": {"uid": "u1"}}, {"metadata": {"uid": "u2"}})
+    True
+    """
+    if old is None or old is new:
+        return False
+    before, after = uid_of(old), uid_of(new)
+    return bool(before and after and before != after)
+
+
 def resource_version_of(obj: object) -> str:
     """Give ``metadata.resourceVersion`` of *obj*, or ``""``. O(1).
 

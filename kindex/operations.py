@@ -40,6 +40,11 @@ class Operation:
         self.negative = negative
 
     @property
+    def kind(self) -> str:
+        """What step of a plan it is."""
+        return "subtract" if self.negative else "index"
+
+    @property
     def spots(self) -> tuple[Spot, ...]:
         return ()
 

@@ -29,7 +29,7 @@ from kindex.indexers.terms import (
     Satisfying,
     Term,
     asks_edge,
-    settled,
+    settled_among,
 )
 from kindex.indexes import ColumnIndex, MapIndex, SortedIndex
 from kindex.objects import labels_of
@@ -114,7 +114,7 @@ class Program:
         if not self.asks_edge:
             return self.test
         return _all_of(
-            [check.test if check.edge is None else settled(check.edge, objects).matches for check in self.checks]
+            [check.test if check.edge is None else settled_among(check.edge, objects).matches for check in self.checks]
         )
 
     @property
@@ -186,7 +186,7 @@ def program_of(
         known = None
     if known is not None:
         return cast("Program", known)
-    names = _names(namespace)
+    names = names_of(namespace)
     labels = None if label_selector is None else LabelSelector.of(label_selector)
     fields = None if field_selector is None else FieldSelector.of(field_selector)  # type: ignore[arg-type]  # it checks
     for term in terms:
@@ -420,7 +420,12 @@ def _texts_passing(test: Callable[[str], bool], index: MapIndex | ColumnIndex) -
     return [key for key in index.keys() if test(cast("str", key))]  # noqa: SIM118 - an index is no dict
 
 
-def _names(namespace: object) -> Names:
+def names_of(namespace: object) -> Names:
+    """Read what a query says of namespaces: None is all of them.
+
+    Raises:
+        QueryError: it is neither a name nor names.
+    """
     if namespace is None:
         return None
     names = (namespace,) if isinstance(namespace, str) else namespace

@@ -7,28 +7,24 @@ from __future__ import annotations
 
 import sys
 import warnings
-from itertools import islice
-from typing import TYPE_CHECKING, Any, Generic, Literal, TypeAlias, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Generic, Literal, TypeAlias, TypeVar
 
 from kindex.errors import QueryError, ScanRefusedError, ScopeError
 from kindex.explain import Plan, PlanStep
 from kindex.indexers.sorted import Descending, SortedIndexer
 from kindex.operations import FEW
 from kindex.plans import Narrowing, Program, program_of
-from kindex.postings import slots_in
-from kindex.schema import NAMESPACE
 from kindex.values import keys_in, ordering
 from kindex.watching import Watch
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from kindex.core import Core
-    from kindex.generation import Generation
     from kindex.indexers.terms import Term
     from kindex.keys import ObjectKey
     from kindex.plans import Test
     from kindex.selectors import FieldSelector, LabelSelector
+    from kindex.states import Readable, State
     from kindex.values import Filing
 
 T = TypeVar("T")
@@ -59,10 +55,10 @@ class Query(Generic[T]):
     __slots__ = ("core", "fields", "labels", "namespace", "terms")
 
     def __init__(
-        self, core: Core[T], terms: tuple[Term[T], ...], namespace: Names, labels: Labels, fields: Fields
+        self, core: Readable[T], terms: tuple[Term[T], ...], namespace: Names, labels: Labels, fields: Fields
     ) -> None:
         self.core = core
-        self.terms = terms
+        self.terms = terms if core.settles is None else core.settles(terms)
         self.namespace = namespace
         self.labels = labels
         self.fields = fields
@@ -83,10 +79,10 @@ class Query(Generic[T]):
                     continue
                 if self.namespace is not None:
                     check_namespaced(core, generation)
-                candidates = copied(generation, program)
-                everything = held(generation) if program.asks_edge else ()
+                candidates = generation.objects_of(program)
+                everything = generation.held() if program.asks_edge else ()
                 if watch is not None:
-                    watch.look(program, generation)
+                    watch.look(program, generation.indexed)
             test = program.test_among(everything)
             if test is None:
                 if watch is not None:
@@ -116,9 +112,9 @@ class Query(Generic[T]):
                     continue
                 if self.namespace is not None:
                     check_namespaced(core, generation)
-                counted = program.counted(generation)
+                counted = generation.counted(program)
                 if watch is not None:
-                    watch.look(program, generation)
+                    watch.look(program, generation.indexed)
             if watch is not None:
                 watch.tell(program, returned=counted)
             return counted
@@ -147,7 +143,7 @@ class Query(Generic[T]):
         trace: list[Narrowing] = []
         program, test, candidates = self._candidates(order_by, None, trace)
         steps = [
-            PlanStep("subtract" if operation.negative else "index", operation.what, operation.index, estimate, left)
+            PlanStep(operation.kind, operation.what, operation.index, estimate, left)
             for operation, estimate, left in trace
         ]
         chosen, scanned, matched = _filtered(candidates, test, where, limit)
@@ -160,7 +156,7 @@ class Query(Generic[T]):
             steps.append(PlanStep("where", getattr(where, "__name__", repr(where)), "", matched, len(chosen)))
         return Plan(
             store=self.core.name,
-            objects=len(self.core.generation.slots),
+            objects=len(self.core.generation),
             steps=tuple(steps),
             scanned=scanned,
             returned=len(chosen),
@@ -191,14 +187,12 @@ class Query(Generic[T]):
                     continue
                 if self.namespace is not None:
                     check_namespaced(core, generation)
-                posting = program.narrowed(generation, trace)
-                slots = list(islice(slots_in(posting), limit if program.test is None else None))
-                keys, objects = generation.slots.keys, generation.slots.objects
-                pairs = cast("list[Pair[T]]", [(keys[slot], objects[slot]) for slot in slots])
-                filings = [] if spot is None else list(map(generation.index_at(spot).filing, slots))
-                everything = held(generation) if program.asks_edge else ()
+                cut = limit if program.test is None else None
+                keys, objects, filings = generation.found(program, cut, spot, trace)
+                everything = generation.held() if program.asks_edge else ()
                 if watch is not None:
-                    watch.look(program, generation)
+                    watch.look(program, generation.indexed)
+            pairs = list(zip(keys, objects, strict=True))
             test = program.test_among(everything)
             if order_by is None:
                 return program, test, pairs
@@ -209,27 +203,7 @@ class Query(Generic[T]):
             return program, test, _by_filing(pairs, filings, descending=descending)
 
 
-def copied(generation: Generation[T], program: Program) -> list[T]:
-    """Copy references to the objects that *program* leaves. The caller holds the lock."""
-    if program.takes_all:
-        return held(generation)
-    objects = cast("list[T]", generation.slots.objects)
-    posting = program.narrowed(generation)
-    if posting is None:
-        return []
-    if isinstance(posting, int):
-        return [objects[posting]]
-    return [objects[slot] for slot in posting]
-
-
-def held(generation: Generation[T]) -> list[T]:
-    """Copy references to all objects. The caller holds the lock."""
-    slots = generation.slots
-    objects = cast("list[T]", slots.objects)
-    return [objects[slot] for slot in slots.live()] if slots.free else objects.copy()
-
-
-def judge(core: Core[Any], program: Program, scanned: int, matched: int, scan: Scan | None) -> None:
+def judge(core: Readable[Any], program: Program, scanned: int, matched: int, scan: Scan | None) -> None:
     """Count a scan, and warn or refuse as the store or the call says.
 
     Raises:
@@ -239,8 +213,7 @@ def judge(core: Core[Any], program: Program, scanned: int, matched: int, scan: S
     policy = core.scan if scan is None else checked_scan(scan)
     if not _scans(scanned, matched):
         return
-    with core.lock:
-        core.scans += 1
+    core.count_scan()
     if policy == "allow":
         return
     unanswered = ", ".join(check.what for check in program.checks if not check.dropped)
@@ -252,14 +225,14 @@ def judge(core: Core[Any], program: Program, scanned: int, matched: int, scan: S
     warnings.warn(str(refused), ScanWarning, stacklevel=_level_of_caller())
 
 
-def check_namespaced(core: Core[Any], generation: Generation[Any]) -> None:
+def check_namespaced(core: Readable[Any], generation: State[Any]) -> None:
     """Refuse a namespace where objects have none. The caller holds the lock.
 
     Raises:
         ScopeError: the store is of cluster scope, by declaration or by what it holds.
     """
-    by_content = generation.slots.slot_of and not generation.indexes[NAMESPACE].present  # type: ignore[union-attr]  # never a family
-    if core.scope == "cluster" or (by_content and core.scope is None):
+    by_content = core.scope is None and len(generation) and not generation.namespaced
+    if core.scope == "cluster" or by_content:
         raise ScopeError(f"the objects of store {core.name!r} have no namespace; leave namespace= out")
 
 

@@ -8,18 +8,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
 
-import attrs
-
 from kindex.beside import catch_up, readmit_in_time, tidy
-from kindex.deltas import Added
+from kindex.deltas import Added, deltas_of
 from kindex.errors import QueryError, ScopeError
-from kindex.generation import Generation
+from kindex.generation import Entry, Generation, admit
 from kindex.limits import breaches, drop, foreseen
-from kindex.objects import resource_version_of, uid_of
-from kindex.writes import checked_key, deltas_of, entries_for, uid_changed
+from kindex.objects import resource_version_of, uid_changed, uid_of
+from kindex.writes import checked_key, entries_for
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Sequence
 
     from kindex.core import Core
     from kindex.deltas import Delta
@@ -48,6 +46,7 @@ def replace(
     while True:
         deltas = replacement.attempt(versions)
         if deltas is not None:
+            core.ring()
             tidy(core)
             readmit_in_time(core)
             return deltas
@@ -62,7 +61,8 @@ class _Replacement(Generic[T]):
         self._namespace = namespace
         self._schema: Schema[T] | None = None
         self._filings: dict[ObjectKey, Filings] = {}
-        self._columns: list[list[Any]] | None = None
+        self._columns: tuple[Collection[ObjectKey], list[list[Any]]] | None = None
+        self._revision = 0
 
     def attempt(self, versions: dict[str | None, str] | None) -> tuple[Delta[T], ...] | None:
         """Do it, and give the deltas; None when the store has another generation by then."""
@@ -73,7 +73,7 @@ class _Replacement(Generic[T]):
                 core.settle()
                 before = core.generation
                 keys, objects = before.slots.keys.copy(), before.slots.objects.copy()
-                columns_of = None if self._namespace is None else before.reader()
+                columns_of = before.reader()
                 core.journals.append(journal)
             if self._schema is not before.schema:
                 self._schema, self._filings, self._columns = before.schema, {}, None
@@ -84,15 +84,14 @@ class _Replacement(Generic[T]):
             fresh: Generation[T] | None = None
             broken: Sequence[Breach] = ()
             if changes.big(len(slot_of)) and not before.schema.hidden:
-                rest: _Rest[T] = _Rest([], [], before.schema.columns((), ()))
-                if columns_of is not None:
-                    others = {key: slot for key, slot in slot_of.items() if not self._concerns(key)}
-                    slots = list(others.values())
-                    rest = _Rest(list(others), cast("list[T]", [objects[slot] for slot in slots]), columns_of(slots))
-                columns = self._columns_with(before.schema, rest)
+                stay = {key: slot for key, slot in slot_of.items() if changes.leaves(key)}
+                columns = self._columns_of(before.schema, changes.puts, columns_of(list(stay.values())))
                 broken = foreseen(before.schema, columns)
                 if not broken:
-                    fresh = self._built(before.schema, rest, columns)
+                    kept = cast("list[T]", [objects[slot] for slot in stay.values()])
+                    fresh = Generation.build(
+                        before.schema, [*changes.puts, *stay], [*changes.puts.values(), *kept], columns
+                    )
                     broken = breaches(fresh.schema, fresh.indexes)
                 if broken:
                     drop(core, broken)
@@ -113,10 +112,11 @@ class _Replacement(Generic[T]):
                         break
                 for key, obj in mine.items():
                     changes.look_at(key, obj)
+                self._renew(fresh, changes, mine)
             if broken:
                 drop(core, broken)
                 return None
-            return tuple(changes.deltas())
+            return tuple(changes.deltas(self._revision))
         finally:
             core.forget(journal)
 
@@ -130,16 +130,23 @@ class _Replacement(Generic[T]):
             if key not in self._filings:
                 self._filings[key] = self._schema.filings(key, obj)
 
-    def _columns_with(self, schema: Schema[T], rest: _Rest[T]) -> list[list[Any]]:
-        """Compute the filings of what is wanted, and add those of the *rest*."""
-        if self._columns is None:
-            self._columns = schema.columns(list(self._wanted), list(self._wanted.values()))
-        return [mine + other for mine, other in zip(self._columns, rest.columns, strict=True)]
+    def _columns_of(self, schema: Schema[T], puts: dict[ObjectKey, T], rest: list[list[Any]]) -> list[list[Any]]:
+        """Compute the filings of what is put, index by index, and add those of the *rest*."""
+        if self._columns is None or self._columns[0] != puts.keys():
+            self._columns = puts.keys(), schema.columns(list(puts), list(puts.values()))
+        return [mine + other for mine, other in zip(self._columns[1], rest, strict=True)]
 
-    def _built(self, schema: Schema[T], rest: _Rest[T], columns: list[list[Any]]) -> Generation[T]:
-        """Build a generation of what is wanted and of the *rest*."""
-        keys, objects = list(self._wanted), list(self._wanted.values())
-        return Generation.build(schema, keys + rest.keys, objects + rest.objects, columns)
+    def _renew(self, fresh: Generation[T] | None, changes: _Changes[T], keys: Iterable[ObjectKey]) -> None:
+        """Let *fresh* hold what shall be under *keys*, which were compared again."""
+        if fresh is None:
+            return
+        for key in keys:
+            if key in self._wanted:
+                obj = changes.object_of(key)
+                filings = fresh.schema.filings(key, obj)
+                admit(fresh.schema, fresh.indexes, [(key, filings)])
+                slot = fresh.slots.slot_of[key]
+                fresh.apply([Entry(slot, key, obj, fresh.changes(slot, filings))])
 
     def _commit(
         self,
@@ -156,9 +163,9 @@ class _Replacement(Generic[T]):
         core = self._core
         if fresh is not None and (changes.puts or changes.gone):
             catch_up(fresh, before, others)
-            fresh.revision = before.revision + 1
+            fresh.revision = self._revision = before.revision + 1
             fresh.resource_versions = {**before.resource_versions, **(versions or {})}
-            core.generation = fresh
+            core.swap(fresh)
         elif changes.puts or changes.gone:
             writes: dict[ObjectKey, T | None] = {**changes.puts, **dict.fromkeys(changes.gone)}
             filings = {key: self._filings[key] for key in changes.puts}
@@ -166,19 +173,10 @@ class _Replacement(Generic[T]):
             broken = breaches(before.schema, before.indexes, entries)
             if broken:
                 return broken
-            core.commit(entries, versions)
+            self._revision = core.commit(entries, versions, final_states_known=False)
         elif versions is not None:
             before.resource_versions.update(versions)
         return ()
-
-
-@attrs.frozen
-class _Rest(Generic[T]):
-    """What a replace of one namespace leaves as it is, with its filings, index by index."""
-
-    keys: list[ObjectKey]
-    objects: list[T]
-    columns: list[list[Any]]
 
 
 class _Changes(Generic[T]):
@@ -194,9 +192,20 @@ class _Changes(Generic[T]):
         self._renewed = {key for key in present if key in self.puts and uid_changed(present[key], self.puts[key])}
 
     def big(self, held: int) -> bool:
-        """Tell whether more than half of all keys are new or gone, of a store that holds *held*."""
+        """Tell whether more than half of all keys are new, changed or gone, of a store that holds *held*.
+
+        Then it is built beside: to change them in place would hold the lock for as long as that takes.
+        """
         added = len(self.puts.keys() - self._present.keys())
-        return 2 * (added + len(self.gone)) > held + added
+        return 2 * (len(self.puts) + len(self.gone)) > held + added
+
+    def leaves(self, key: ObjectKey) -> bool:
+        """Tell whether what is there under *key* stays."""
+        return key not in self.puts and key not in self.gone
+
+    def object_of(self, key: ObjectKey) -> T:
+        """Give what shall be under *key*, which is wanted: what is there, if it is the same."""
+        return self._wanted[key] if key in self.puts else self._present[key]
 
     def foresaw(self, now: dict[ObjectKey, T | None]) -> bool:
         """Tell whether these keys hold what was compared. The caller holds the lock."""
@@ -219,16 +228,16 @@ class _Changes(Generic[T]):
             if uid_changed(now, self._wanted[key]):
                 self._renewed.add(key)
 
-    def deltas(self) -> Iterator[Delta[T]]:
+    def deltas(self, revision: int) -> Iterator[Delta[T]]:
         """Say what happened, deletions last; a relist does not know the last state of what is gone."""
         for key, obj in self.puts.items():
             old = self._present.get(key)
             if old is None:
-                yield Added(key, obj)
+                yield Added(key, obj, revision)
             else:
-                yield from deltas_of(key, old, obj, renewed=key in self._renewed, final_state_known=False)
+                yield from deltas_of(key, old, obj, revision, renewed=key in self._renewed, final_state_known=False)
         for key in self.gone:
-            yield from deltas_of(key, self._present[key], None, renewed=False, final_state_known=False)
+            yield from deltas_of(key, self._present[key], None, revision, renewed=False, final_state_known=False)
 
 
 def _same(old: object, new: object) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal, NoReturn, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar
 
 from kindex.beside import add_indexers, readmit
 from kindex.budgets import Budget
@@ -10,10 +10,11 @@ from kindex.core import Core
 from kindex.errors import BudgetExceededError, IndexerError, QueryError, UnknownIndexError
 from kindex.keys import ObjectKey
 from kindex.objects import key_of
+from kindex.observing import observe
 from kindex.queries import Scan, checked_scan
 from kindex.replacing import replace
+from kindex.store_views import StoreView
 from kindex.transactions import Transaction
-from kindex.views import StoreView
 from kindex.writes import delete, key_meant, put
 
 if TYPE_CHECKING:
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from kindex.deltas import Deleted, Delta
     from kindex.indexers.base import AnyIndexer, Indexer
     from kindex.indexers.labels import LabelKey
+    from kindex.observing import EventType
 
 T = TypeVar("T")
 
@@ -62,7 +64,7 @@ class Store(StoreView[T]):
     >>> by_team = Indexer("team", lambda obj: obj.split(":")[0])
     >>> store = Store(key=lambda obj: ObjectKey("", obj), indexers=[by_team])
     >>> store.put("red:a"), store.revision
-    ((Added(key=ObjectKey(namespace='', name='red:a'), new='red:a'),), 1)
+    ((Added(key=ObjectKey(namespace='', name='red:a'), new='red:a', revision=1),), 1)
     >>> store.select(by_team.at("red"))
     ['red:a']
     """
@@ -155,6 +157,36 @@ class Store(StoreView[T]):
         with self._core.lock:
             self._core.settle()
             self._core.generation.resource_versions[namespace] = resource_version
+        self._core.ring()
+
+    def observe(self, event_type: EventType, obj: T, *, namespace: str | None = None) -> tuple[Delta[T], ...]:
+        """Write what one event of a watch says, and note its resource version; for those who bring their own watch.
+
+        As ``put`` and ``delete``, but nothing is committed for what is late or said twice; ``ignored`` counts it:
+
+        * the version that is there already, or an older one (by apimachinery's comparison; of versions that are no
+          numbers any is taken for new),
+        * the deletion of an object that has been created anew since, by its UID.
+
+        The resource version never goes back here. An object that went and came back unseen, with another UID, gives a
+        Deleted and an Added.
+
+        Args:
+            event_type: ``"ADDED"``, ``"MODIFIED"``, ``"DELETED"``, or ``"BOOKMARK"``, which changes no object.
+            obj: of the event.
+            namespace: whose watch it is, where each has its own.
+
+        Raises:
+            QueryError: it is another type; an ERROR is for whoever lists and watches.
+            InvalidObjectError, ScopeError, IndexFunctionError: the object cannot be stored.
+
+        >>> from kindex import Store
+        >>> pods = Store(name="pods")
+        >>> pod = {"metadata": {"name": "a", "namespace": "x", "uid": "u1", "resourceVersion": "12"}}
+        >>> len(pods.observe("ADDED", pod)), len(pods.observe("ADDED", pod)), pods.ignored.repeats
+        (1, 0, 1)
+        """
+        return observe(self._core, event_type, obj, namespace)
 
     # Indexers
 
@@ -212,7 +244,3 @@ class Store(StoreView[T]):
                 return
         named = index if isinstance(index, str) else index.name
         raise UnknownIndexError(named, (drop.index for drop in dropped.values()), "dropped indexes")
-
-    def __reduce__(self) -> NoReturn:
-        """Refuse to be pickled or copied."""
-        raise TypeError(f"store {self.name!r} cannot be pickled or copied; take its objects: list(store)")

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Generic, NoReturn, TypeVar
+from contextvars import ContextVar
+from typing import TYPE_CHECKING, Any, Generic, NoReturn, TypeVar
+from weakref import ref
 
 from kindex.core import Core
 from kindex.errors import QueryError, TransactionError
@@ -10,7 +12,7 @@ from kindex.generation import Generation
 from kindex.indexers.terms import asks_edge
 from kindex.keys import ObjectKey
 from kindex.queries import Query
-from kindex.views import StoreView, key_named, namespace_missing
+from kindex.views import View, key_named, namespace_missing
 from kindex.writes import checked_key, key_meant, write
 
 if TYPE_CHECKING:
@@ -22,6 +24,10 @@ if TYPE_CHECKING:
     from kindex.schema import Filings, Schema
 
 T = TypeVar("T")
+
+
+_latest: ContextVar[ref[Transaction[Any]] | None] = ContextVar("latest transaction", default=None)
+"""What this thread or task began last. Weak, since an interrupt may come before its block begins."""
 
 
 class Transaction(Generic[T]):
@@ -57,6 +63,14 @@ class Transaction(Generic[T]):
     def __enter__(self) -> Transaction[T]:
         if self._schema is not None:
             raise TransactionError("a transaction is used once; start another with store.transaction()")
+        latest = _latest.get()
+        outer = None if latest is None else latest()
+        if outer is not None and outer._open and outer._core is not self._core:  # noqa: SLF001 - of the same class
+            raise TransactionError(
+                f"a transaction is of one store: that of {outer._core.name!r} is open here, and {self._core.name!r}"  # noqa: SLF001 - as above
+                " cannot join it, since two stores do not change in one moment; end the one before the other"
+            )
+        _latest.set(ref(self))
         self._schema = self._core.generation.schema
         self._open = True
         return self
@@ -106,7 +120,7 @@ class Transaction(Generic[T]):
         """
         self._check_open()
         key = name if isinstance(name, ObjectKey) else key_named(name, namespace)
-        present = StoreView(self._core).get(name, namespace=namespace)
+        present = View(self._core).get(name, namespace=namespace)
         bare = key is not name and not key.namespace and self._core.scope is None
         if bare and any(own.namespace for own, obj in self._writes.items() if obj is not None):
             raise namespace_missing(self._core, key)  # as a store that holds what was put

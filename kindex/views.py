@@ -1,31 +1,26 @@
-"""StoreView: the side of a store that reads."""
+"""View: the query methods, on whatever state they are asked of."""
 
 from __future__ import annotations
 
 from collections import Counter
 from functools import partial
-from typing import TYPE_CHECKING, Any, Generic, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, NoReturn, TypeAlias, TypeVar
 
 from kindex.errors import IndexerError, ObjectNotFound, QueryError, ScopeError
 from kindex.indexers.base import Indexer
 from kindex.indexers.labels import LabelIndexer, LabelKey
 from kindex.keys import ObjectKey
-from kindex.memory import IndexSize, MemoryReport, measure, sizes
-from kindex.postings import size
 from kindex.queries import Fields, Labels, Names, Order, Query, Scan, Where, check_namespaced, check_scan
-from kindex.schema import NAMESPACE
 from kindex.values import decoded, keys_in, ordering
 from kindex.watching import index_id, watchers_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-    from kindex.budgets import Drop
-    from kindex.core import Core
     from kindex.explain import Plan
-    from kindex.generation import Generation
     from kindex.indexers.terms import Term
     from kindex.schema import Schema, Spot
+    from kindex.states import Readable, State
     from kindex.values import IndexValue, ValueKey
 
 T = TypeVar("T")
@@ -34,8 +29,8 @@ R = TypeVar("R")
 Countable: TypeAlias = "Indexer[Any, Any] | LabelIndexer | LabelKey"
 
 
-class StoreView(Generic[T]):
-    """Reads a store: what to hand to everybody but the one who writes.
+class View(Generic[T]):
+    """Reads objects: what a store's view and a snapshot have in common.
 
     Each call sees one state, and what it returns is detached from the store: a fresh list of borrowed objects. Borrowed
     means: read them, do not edit them.
@@ -66,8 +61,8 @@ class StoreView(Generic[T]):
 
     __slots__ = ("_core",)
 
-    def __init__(self, core: Core[T]) -> None:
-        """Read *core*; ``Store.view()`` makes one."""
+    def __init__(self, core: Readable[T]) -> None:
+        """Read *core*; ``Store.view()`` and ``snapshot()`` make one."""
         self._core = core
 
     def __repr__(self) -> str:
@@ -84,23 +79,13 @@ class StoreView(Generic[T]):
         return self._core.generation.revision
 
     @property
-    def scans(self) -> int:
-        """How many queries scanned: looked at more than 64 objects and at more than four times their answer."""
-        return self._core.scans
-
-    @property
     def index_names(self) -> tuple[str, ...]:
         """The names of the indexers, sorted."""
         return self._core.generation.schema.names
 
-    @property
-    def dropped(self) -> tuple[Drop, ...]:
-        """The indexes that broke a budget and are not back: which, when and why; their queries scan."""
-        return tuple(self._core.generation.schema.dropped.values())
-
     def resource_version(self, *, namespace: str | None = None) -> str | None:
         """Give the resource version of the last ``replace`` or ``bookmark``, of one namespace if it is named."""
-        return self._state(lambda generation: generation.resource_versions.get(namespace))
+        return self._state(lambda state: state.resource_versions.get(namespace))
 
     # One object
 
@@ -111,20 +96,15 @@ class StoreView(Generic[T]):
             ScopeError: a name without a namespace where objects have one, or with one where they have none.
             QueryError: a name with a slash in it, or an empty namespace.
         """
-        core = self._core
-        bare = type(name) is not ObjectKey
-        if bare or namespace is not None:
-            name = key_named(name, namespace)
-        if core.pending is not None:
-            core.check_may_read()
-        with core.lock:
-            if core.pending is not None:
-                core.settle()
-            generation = core.generation
-            if bare or core.scope is not None:
-                _check_scope(core, generation, name)
-            slot = generation.slots.slot_of.get(name)  # type: ignore[arg-type]  # a key by now
-            return None if slot is None else generation.slots.objects[slot]
+        bare = not isinstance(name, ObjectKey)
+        key = key_named(name, namespace)
+
+        def found(state: State[T]) -> T | None:
+            if bare or self._core.scope is not None:
+                check_scope(self._core, state, key)
+            return state.get(key)
+
+        return self._state(found)
 
     def require(self, name: str | ObjectKey, *, namespace: str | None = None) -> T:
         """Give the object of this name, as ``get``.
@@ -141,18 +121,18 @@ class StoreView(Generic[T]):
         """Give those of *keys* that are there, with their objects, from one state. O(keys)."""
         wanted = [_checked_key(self._core, key) for key in keys]
 
-        def found(generation: Generation[T]) -> dict[ObjectKey, T]:
-            pairs = ((key, generation.slots.get(key)) for key in wanted)
+        def found(state: State[T]) -> dict[ObjectKey, T]:
+            pairs = ((key, state.get(key)) for key in wanted)
             return {key: obj for key, obj in pairs if obj is not None}
 
         return self._state(found)
 
     def __contains__(self, key: object) -> bool:
         checked = _checked_key(self._core, key)
-        return self._state(lambda generation: checked in generation.slots.slot_of)
+        return self._state(lambda state: checked in state)
 
     def __len__(self) -> int:
-        return self._state(lambda generation: len(generation.slots))
+        return self._state(len)
 
     def __iter__(self) -> Iterator[T]:
         return iter(self.select())
@@ -289,34 +269,7 @@ class StoreView(Generic[T]):
 
     def skipped(self) -> dict[str, int]:
         """Count the objects on which an index function failed, by indexer with ``on_error="skip"``. O(objects)."""
-        return self._state(lambda generation: generation.skipped())
-
-    def memory(self) -> MemoryReport:
-        """Count what the store and each index take, in bytes; ``print`` it for a table.
-
-        The lock is held for slices of a thousand postings, so writers pass in between. O(values + slots): a few
-        milliseconds, and up to a second for 150,000 objects with ten labels that no two of them share.
-
-        >>> from kindex import LabelIndexer, Store
-        >>> pods = Store(indexers=[LabelIndexer("app")])
-        >>> _ = pods.put({"metadata": {"name": "a", "namespace": "x", "labels": {"app": "web"}}})
-        >>> pods.memory().index("app").postings
-        1
-        """
-        return measure(self._core)
-
-    def index_sizes(self) -> tuple[IndexSize, ...]:
-        """Give the numbers of values and postings of each index: what a gauge needs, in microseconds.
-
-        O(1) for labels and namespaces, O(values) for the other indexes.
-
-        >>> from kindex import Store
-        >>> store = Store()
-        >>> _ = store.put({"metadata": {"name": "a", "namespace": "x"}})
-        >>> store.index_sizes()
-        (IndexSize(name='namespace', kind='namespace', values=1, postings=1),)
-        """
-        return sizes(self._core)
+        return self._state(lambda state: state.skipped())
 
     def _sizes(self, index: Countable) -> list[tuple[ValueKey, int]]:
         """Give the keys of an index with the sizes of their postings, in the order of the values."""
@@ -335,7 +288,7 @@ class StoreView(Generic[T]):
                     watcher.read(index_id(one))
                 return sorted(sizes, key=_order_of)
 
-    def _state(self, read: Callable[[Generation[T]], R]) -> R:
+    def _state(self, read: Callable[[State[T]], R]) -> R:
         """Run *read*, which is kindex's own code, on the present state, under the lock."""
         core = self._core
         core.check_may_read()
@@ -343,9 +296,9 @@ class StoreView(Generic[T]):
             core.settle()
             return read(core.generation)
 
-    def _check(self) -> None:
-        """Assert the invariants of the store."""
-        self._core._check()  # noqa: SLF001 - the same check, one room down
+    def __reduce__(self) -> NoReturn:
+        """Refuse to be pickled or copied."""
+        raise TypeError(f"store {self.name!r} cannot be pickled or copied; take its objects: snapshot().to_list()")
 
 
 def key_named(name: str | ObjectKey, namespace: str | None) -> ObjectKey:
@@ -369,23 +322,22 @@ def key_named(name: str | ObjectKey, namespace: str | None) -> ObjectKey:
     return ObjectKey(namespace, name)
 
 
-def _checked_key(core: Core[Any], key: object) -> ObjectKey:
+def _checked_key(core: Readable[Any], key: object) -> ObjectKey:
     if not isinstance(key, ObjectKey):
         raise QueryError(f"{key!r} is no ObjectKey; make one with ObjectKey(namespace, name) or ObjectKey.parse(text)")
     core.check_scope(key)
     return key
 
 
-def _check_scope(core: Core[Any], generation: Generation[Any], key: object) -> None:
+def check_scope(core: Readable[Any], state: State[Any], key: ObjectKey) -> None:
     """Refuse a name that cannot be meant so: "not there" must not come of a slip. The caller holds the lock."""
-    assert isinstance(key, ObjectKey)
     if key.namespace:
-        check_namespaced(core, generation)
-    elif core.scope == "namespaced" or (core.scope is None and generation.indexes[NAMESPACE].present):  # type: ignore[union-attr]  # never a family
+        check_namespaced(core, state)
+    elif core.scope == "namespaced" or (core.scope is None and state.namespaced):
         raise namespace_missing(core, key)
 
 
-def namespace_missing(core: Core[Any], key: ObjectKey) -> ScopeError:
+def namespace_missing(core: Readable[Any], key: ObjectKey) -> ScopeError:
     """Say that a name without a namespace means nothing here."""
     return ScopeError(
         f"the objects of store {core.name!r} have namespaces; say which {key.name!r}: get(name, namespace=...)"
@@ -403,9 +355,6 @@ def _only_key(indexer: LabelIndexer) -> LabelKey:
     return indexer.key(indexer.keys[0])
 
 
-def _sizes(schema: Schema[Any], spot: Spot, generation: Generation[Any]) -> list[tuple[ValueKey, int]] | None:
+def _sizes(schema: Schema[Any], spot: Spot, state: State[Any]) -> list[tuple[ValueKey, int]] | None:
     """Give the keys of an index with their sizes; None under another schema. The caller holds the lock."""
-    if generation.schema is not schema:
-        return None
-    index = generation.index_at(spot)
-    return [(key, size(index.posting(key))) for key in index.keys()]  # noqa: SIM118 - an index is no dict
+    return state.sizes_at(spot) if state.schema is schema else None

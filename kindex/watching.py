@@ -18,11 +18,11 @@ from kindex.schema import Family
 from kindex.shapes import Shape
 
 if TYPE_CHECKING:
-    from kindex.core import Core
     from kindex.generation import Generation
     from kindex.indexers.base import Indexer
     from kindex.plans import Program
     from kindex.schema import Identity
+    from kindex.states import Readable
 
 IndexId: TypeAlias = tuple[str, str]
 """What tells an index from the others of a store: the path and the key of a label, or ``""`` and the indexer's name."""
@@ -76,7 +76,7 @@ class Watch:
 
     __slots__ = ("_ends", "_objects", "_uses")
 
-    def __init__(self, core: Core[Any]) -> None:
+    def __init__(self, core: Readable[Any]) -> None:
         self._ends = [watcher.begin() for watcher in watchers_of(core)]
         self._objects = 0
         self._uses: list[Use] = []
@@ -116,14 +116,14 @@ class Watch:
             end(answered)
 
 
-def watch(core: Core[Any], watcher: Watcher) -> None:
+def watch(core: Readable[Any], watcher: Watcher) -> None:
     """Let *watcher* be told of the queries of *core*, until ``unwatch`` or its end."""
     watchers = core.watchers
     # No lock in the callback: the collector calls it, maybe inside the lock of another store.
     watchers.append(ref(watcher, watchers.remove))
 
 
-def unwatch(core: Core[Any], watcher: Watcher) -> None:
+def unwatch(core: Readable[Any], watcher: Watcher) -> None:
     """Tell *watcher* no more."""
     for each in tuple(core.watchers):
         if each() is watcher:
@@ -131,7 +131,7 @@ def unwatch(core: Core[Any], watcher: Watcher) -> None:
                 core.watchers.remove(each)
 
 
-def watchers_of(core: Core[Any]) -> list[Watcher]:
+def watchers_of(core: Readable[Any]) -> list[Watcher]:
     """Give those who watch now."""
     return [watcher for each in tuple(core.watchers) if (watcher := each()) is not None]
 

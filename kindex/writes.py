@@ -9,15 +9,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from kindex.beside import readmit_in_time, tidy
-from kindex.deltas import Added, Deleted, Updated
+from kindex.deltas import Deleted, deltas_of
 from kindex.errors import InvalidObjectError
 from kindex.generation import Entry, Generation, admit
 from kindex.keys import ObjectKey
 from kindex.limits import breaches, drop
-from kindex.objects import uid_of
+from kindex.objects import uid_changed
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from kindex.core import Core
     from kindex.deltas import Delta
@@ -26,8 +26,20 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 
-def put(core: Core[T], obj: T) -> tuple[Delta[T], ...]:
-    """File one object; ``write`` for one, and the hot path."""
+def put(
+    core: Core[T],
+    obj: T,
+    refuses: Callable[[T | None], bool] | None = None,
+    versions: Mapping[str | None, str] | None = None,
+) -> tuple[Delta[T], ...]:
+    """File one object; ``write`` for one, and the hot path.
+
+    Args:
+        core: the store.
+        obj: the object.
+        refuses: asked of what is there now, without the lock: True ends it, and nothing is committed.
+        versions: the resource versions that the commit sets.
+    """
     core.check_may_write()
     key = checked_key(core, obj)
     schema = core.generation.schema
@@ -40,6 +52,8 @@ def put(core: Core[T], obj: T) -> tuple[Delta[T], ...]:
         slots = seen.slots
         slot = slots.slot_of.get(key)
         old = None if slot is None else slots.objects[slot]
+        if refuses is not None and refuses(old):
+            return ()
         renewed = old is not None and uid_changed(old, obj)
         with core.lock:
             core.settle()
@@ -54,19 +68,25 @@ def put(core: Core[T], obj: T) -> tuple[Delta[T], ...]:
             else:
                 entry = Entry(slot, key, obj, seen.changes(slot, filings))
             broken = breaches(schema, seen.indexes, (entry,)) if schema.limits else ()
-            if not broken:
-                core.commit((entry,))
+            revision = 0 if broken else core.commit((entry,), versions)
         if broken:
             drop(core, broken)
             continue
+        if core.feed is not None:
+            core.ring()
         if schema.dropped:
             readmit_in_time(core)
-        return deltas_of(key, old, obj, renewed=renewed)
+        return deltas_of(key, old, obj, revision, renewed=renewed)
 
 
-def delete(core: Core[T], key: ObjectKey) -> Deleted[T] | None:
-    """Remove one object; None, and no commit, when it is not there."""
-    for delta in write(core, {key: None}, {}, None):
+def delete(
+    core: Core[T],
+    key: ObjectKey,
+    refuses: Callable[[T | None], bool] | None = None,
+    versions: Mapping[str | None, str] | None = None,
+) -> Deleted[T] | None:
+    """Remove one object; None, and no commit, when it is not there. *refuses* and *versions* as for ``put``."""
+    for delta in write(core, {key: None}, {}, None, refuses, versions):
         assert isinstance(delta, Deleted)
         return delta
     return None
@@ -77,6 +97,8 @@ def write(
     writes: Mapping[ObjectKey, T | None],
     filings: Mapping[ObjectKey, Filings],
     schema: Schema[T] | None,
+    refuses: Callable[[T | None], bool] | None = None,
+    versions: Mapping[str | None, str] | None = None,
 ) -> tuple[Delta[T], ...]:
     """Do many writes in one commit, each key once: an object is put, None deletes.
 
@@ -85,6 +107,8 @@ def write(
         writes: the last word on each key, in the order of the deltas.
         filings: of the objects, as *schema* files them; computed anew if the store has another schema by now.
         schema: what *filings* were computed for; None for none.
+        refuses: asked of what is there under each key, as ``put`` does.
+        versions: the resource versions that the commit sets.
     """
     core.check_may_write()
     while True:
@@ -93,6 +117,8 @@ def write(
             schema = seen.schema
             filings = {key: schema.filings(key, obj) for key, obj in writes.items() if obj is not None}
         olds = {key: seen.slots.get(key) for key in writes}
+        if refuses is not None and any(map(refuses, olds.values())):
+            return ()
         renewed = {key for key, obj in writes.items() if obj is not None and uid_changed(olds[key], obj)}
         with core.lock:
             core.settle()
@@ -104,16 +130,16 @@ def write(
             if not entries:
                 return ()
             broken = breaches(schema, generation.indexes, entries)
-            if not broken:
-                core.commit(entries)
+            revision = 0 if broken else core.commit(entries, versions)
         if broken:
             drop(core, broken)
             continue
+        core.ring()
         tidy(core)
         readmit_in_time(core)
         deltas: list[Delta[T]] = []
         for key, obj in writes.items():
-            deltas += deltas_of(key, olds[key], obj, renewed=key in renewed)
+            deltas += deltas_of(key, olds[key], obj, revision, renewed=key in renewed)
         return tuple(deltas)
 
 
@@ -138,27 +164,6 @@ def entries_for(
         else:
             entries.append(Entry(slot, key, obj, generation.changes(slot, filings[key])))
     return entries
-
-
-def deltas_of(
-    key: ObjectKey, old: T | None, new: T | None, *, renewed: bool, final_state_known: bool = True
-) -> tuple[Delta[T], ...]:
-    """Say what happened to one key; *renewed*: by its UID it is another object now."""
-    if new is None:
-        return () if old is None else (Deleted(key, old, final_state_known),)
-    if old is None:
-        return (Added(key, new),)
-    if renewed:
-        return (Deleted(key, old, final_state_known), Added(key, new))
-    return (Updated(key, old, new),)
-
-
-def uid_changed(old: object, new: object) -> bool:
-    """Tell whether two objects of one key are not the same one; objects without a UID are taken for it."""
-    if old is None or old is new:
-        return False
-    before, after = uid_of(old), uid_of(new)
-    return bool(before and after and before != after)
 
 
 def checked_key(core: Core[T], obj: T) -> ObjectKey:

@@ -10,7 +10,7 @@ from kindex.errors import QueryError
 from kindex.values import decoded, keys_in, ordering
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from kindex.indexers.base import Indexer
     from kindex.indexers.labels import LabelIndexer, LabelKey
@@ -205,23 +205,32 @@ def asks_edge(term: Term[Any]) -> bool:
             return False
 
 
-def settled(term: Term[Any], objects: Sequence[Any]) -> Term[Any]:
+def settled(term: Term[Any], value_of: Callable[[Edge[Any]], Term[Any]]) -> Term[Any]:
+    """Put terms that *value_of* gives in place of those that ask for the smallest or largest value."""
+    match term:
+        case Edge():
+            return value_of(term)
+        case Not(term=inner):
+            return Not(settled(inner, value_of))
+        case AllOf(terms=parts):
+            return AllOf(tuple(settled(part, value_of) for part in parts))
+        case AnyOf(terms=parts):
+            return AnyOf(tuple(settled(part, value_of) for part in parts))
+        case _:
+            return term
+
+
+def settled_among(term: Term[Any], objects: Sequence[Any]) -> Term[Any]:
     """Put into *term* the values that are smallest and largest among *objects*; runs their index functions.
 
     O(objects) for each.
     """
-    match term:
-        case Edge(index=index, largest=largest):
-            keys = {key for obj in objects for key in keys_in(index.filing_of(obj))}
-            return At(index, ((max if largest else min)(keys, key=ordering),) if keys else ())
-        case Not(term=inner):
-            return Not(settled(inner, objects))
-        case AllOf(terms=parts):
-            return AllOf(tuple(settled(part, objects) for part in parts))
-        case AnyOf(terms=parts):
-            return AnyOf(tuple(settled(part, objects) for part in parts))
-        case _:
-            return term
+
+    def value_of(edge: Edge[Any]) -> Term[Any]:
+        keys = {key for obj in objects for key in keys_in(edge.index.filing_of(obj))}
+        return At(edge.index, ((max if edge.largest else min)(keys, key=ordering),) if keys else ())
+
+    return settled(term, value_of)
 
 
 def _joined(kind: type[AllOf[Any] | AnyOf[Any]], *terms: Term[Any]) -> tuple[Term[Any], ...]:

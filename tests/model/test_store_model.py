@@ -217,6 +217,7 @@ class StoreMachine(RuleBasedStateMachine):
         what: Any = {"metadata": {"name": key.name, "namespace": key.namespace or None}} if by_object else key
         deleted = self.store.delete(what)
         assert_deltas([] if deleted is None else [deleted], [] if row is None else [Deleted(key, row.obj)])
+        assert deleted is None or deleted.revision == self.store.revision
         self.revision += row is not None
 
     @rule(
@@ -266,9 +267,6 @@ class StoreMachine(RuleBasedStateMachine):
         self.rows = {key: row for key, row in self.rows.items() if scope not in (None, key.namespace) or key in last}
         for key, obj in last.items():
             if key not in kept:
-                self.model_put(key, obj)
-            elif self.store.get(key) is obj:
-                # Where most has changed, the equal copy may take its place, filed anew; else nothing of it is touched.
                 self.model_put(key, obj)
         if version is not None:
             self.versions[scope] = version

@@ -253,12 +253,15 @@ def test_b20_one_name_under_two_uids_is_one_entry() -> None:
     store: Store[Pod] = Store(indexers=[by_app])
     old, new = versioned(pod("a", app="old"), "u1"), versioned(pod("a", app="new"), "u2")
     store.put(old)
-    assert store.put(new) == (Deleted(key("a"), old), Added(key("a"), new))
+    assert store.put(new) == (Deleted(key("a"), old, revision=2), Added(key("a"), new, 2))
     assert (len(store), store.index_values(by_app)) == (1, ["new"])
     with store.transaction() as txn:
         txn.put(old)
-    assert txn.deltas == (Deleted(key("a"), new), Added(key("a"), old))
-    assert store.replace([new]) == (Deleted(key("a"), old, final_state_known=False), Added(key("a"), new))
+    assert txn.deltas == (Deleted(key("a"), new, revision=3), Added(key("a"), old, 3))
+    assert store.replace([new]) == (
+        Deleted(key("a"), old, final_state_known=False, revision=4),
+        Added(key("a"), new, revision=4),
+    )
     store._check()
 
 

@@ -56,9 +56,12 @@ def test_a_relist_says_what_changed(kept: int) -> None:
         map(
             repr,
             [
-                Updated(key("p0"), old[key("p0")], wanted[0]),
-                Added(key("new"), new),
-                *(Deleted(key(f"p{n}"), old[key(f"p{n}")], final_state_known=False) for n in range(kept, 10)),
+                Updated(key("p0"), old[key("p0")], wanted[0], revision=2),
+                Added(key("new"), new, revision=2),
+                *(
+                    Deleted(key(f"p{n}"), old[key(f"p{n}")], final_state_known=False, revision=2)
+                    for n in range(kept, 10)
+                ),
             ],
         )
     )
@@ -103,7 +106,10 @@ def test_a_uid_that_changed_is_two_deltas(others: int) -> None:
     old = store.get(key("p0"))
     new = versioned(pod("p0"), "another")
     rest = [versioned(pod(f"p{number}", app="web"), f"u{number}") for number in range(1, others + 1)]
-    assert store.replace([new, *rest]) == (Deleted(key("p0"), old, final_state_known=False), Added(key("p0"), new))
+    assert store.replace([new, *rest]) == (
+        Deleted(key("p0"), old, final_state_known=False, revision=2),
+        Added(key("p0"), new, revision=2),
+    )
     store._check()
 
 
@@ -111,7 +117,7 @@ def test_of_two_objects_with_one_key_the_last_counts() -> None:
     """As in a map; an earlier one leaves no trace in any index."""
     store: Store[Pod] = Store(indexers=[by_labels])
     first, last = pod("a", app="first"), pod("a", app="last")
-    assert store.replace([first, pod("b"), last]) == (Added(key("a"), last), Added(key("b"), pod("b")))
+    assert store.replace([first, pod("b"), last]) == (Added(key("a"), last, 1), Added(key("b"), pod("b"), 1))
     assert store.index_values(by_labels) == ["last"]
     store._check()
 
@@ -255,10 +261,10 @@ def test_writes_meanwhile_come_before_the_replace(wanted: int) -> None:
     store._check()
     assert {found: store.get(found) for found in store.keys()} == {key(f"p{n}"): objects[n] for n in range(wanted)}  # noqa: SIM118
     assert store.index_values(by_labels) == ["new"]
-    assert Deleted(key("added"), added, final_state_known=False) in deltas
-    assert Updated(key("p0"), changed, objects[0]) in deltas
+    assert Deleted(key("added"), added, final_state_known=False, revision=5) in deltas
+    assert Updated(key("p0"), changed, objects[0], revision=5) in deltas
     if wanted > 1:
-        assert Added(key("p1"), objects[1]) in deltas
+        assert Added(key("p1"), objects[1], revision=5) in deltas
     assert store.revision == 5
 
 

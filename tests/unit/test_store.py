@@ -70,9 +70,9 @@ def test_put_says_what_it_did() -> None:
     """An object is added, then updated; each put is a commit, also one that changes nothing."""
     store = pods()
     first, second = pod("a", app="web"), pod("a", app="web")
-    assert store.put(first) == (Added(key("a"), first),)
-    assert store.put(second) == (Updated(key("a"), old=first, new=second),)
-    assert store.put(second) == (Updated(key("a"), old=second, new=second),)
+    assert store.put(first) == (Added(key("a"), first, revision=1),)
+    assert store.put(second) == (Updated(key("a"), old=first, new=second, revision=2),)
+    assert store.put(second) == (Updated(key("a"), old=second, new=second, revision=3),)
     assert store.revision == 3
     assert store.get(key("a")) is second
     store._check()
@@ -82,8 +82,8 @@ def test_delete_says_what_went() -> None:
     """Deleting by key or by object gives a Deleted with the stored object; of a missing one nothing, and no commit."""
     a, b = pod("a", app="web"), pod("b")
     store = pods(a, b)
-    assert store.delete(key("a")) == Deleted(key("a"), a, final_state_known=True)
-    assert store.delete(pod("b", app="other")) == Deleted(key("b"), b)
+    assert store.delete(key("a")) == Deleted(key("a"), a, final_state_known=True, revision=3)
+    assert store.delete(pod("b", app="other")) == Deleted(key("b"), b, revision=4)
     assert store.revision == 4
     assert store.delete(key("a")) is None
     assert store.delete(pod("b")) is None
@@ -96,9 +96,9 @@ def test_another_uid_under_one_key_is_another_object() -> None:
     """A UID that changed is a Deleted and an Added; an object without one is taken for the same."""
     first, second, third = versioned(pod("a"), "u1"), versioned(pod("a"), "u2"), pod("a")
     store = pods(first)
-    assert store.put(second) == (Deleted(key("a"), first), Added(key("a"), second))
-    assert store.put(third) == (Updated(key("a"), second, third),)
-    assert store.put(first) == (Updated(key("a"), third, first),)
+    assert store.put(second) == (Deleted(key("a"), first, revision=2), Added(key("a"), second, revision=2))
+    assert store.put(third) == (Updated(key("a"), second, third, revision=3),)
+    assert store.put(first) == (Updated(key("a"), third, first, revision=4),)
     assert (len(store), store.revision) == (1, 4)
     store._check()
 
@@ -190,7 +190,7 @@ def test_a_store_is_not_copied() -> None:
     for attempt in (copy.copy, copy.deepcopy, pickle.dumps):
         with pytest.raises(TypeError) as refused:
             attempt(store)
-        assert str(refused.value) == "store 'pods' cannot be pickled or copied; take its objects: list(store)"
+        assert str(refused.value) == "store 'pods' cannot be pickled or copied; take its objects: snapshot().to_list()"
 
 
 @pytest.mark.parametrize("objects", [["", "x"], [0, 1], [(), ((),)]])
@@ -203,8 +203,10 @@ def test_objects_may_be_false(objects: list[Any]) -> None:
         assert store.require(repr(obj)) == obj
     assert len(store.get_many([ObjectKey("", repr(obj)) for obj in objects])) == 2
     assert len(store.select()) == 2
-    assert store.delete(ObjectKey("", repr(objects[0]))) == Deleted(ObjectKey("", repr(objects[0])), objects[0])
-    assert store.put(objects[1]) == (Updated(ObjectKey("", repr(objects[1])), objects[1], objects[1]),)
+    assert store.delete(ObjectKey("", repr(objects[0]))) == Deleted(
+        ObjectKey("", repr(objects[0])), objects[0], revision=2
+    )
+    assert store.put(objects[1]) == (Updated(ObjectKey("", repr(objects[1])), objects[1], objects[1], revision=3),)
     store._check()
 
 

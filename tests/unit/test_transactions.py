@@ -54,7 +54,7 @@ def test_many_writes_are_one_commit() -> None:
         assert (store.revision, store.get(key("a")), key("b") in store, key("d") in store) == (1, old_a, True, False)
         assert txn.deltas == ()
     assert store.revision == 2
-    assert txn.deltas == (Updated(key("a"), old_a, a), Added(key("d"), d), Deleted(key("b"), old_b))
+    assert txn.deltas == (Updated(key("a"), old_a, a, 2), Added(key("d"), d, 2), Deleted(key("b"), old_b, revision=2))
     assert names_of(store.select(label_selector="app=web")) == ["d"]
     store._check()
 
@@ -144,7 +144,7 @@ def test_a_uid_that_changed_stays_two_deltas() -> None:
     store.put(first)
     with store.transaction() as txn:
         txn.put(second)
-    assert txn.deltas == (Deleted(key("a"), first), Added(key("a"), second))
+    assert txn.deltas == (Deleted(key("a"), first, revision=3), Added(key("a"), second, revision=3))
 
 
 def test_a_transaction_reads_its_own_writes() -> None:
@@ -269,7 +269,7 @@ def test_the_store_may_change_in_between() -> None:
         store.put(pod("d", app="theirs"))
         store.delete(key("b"))
         assert names_of(txn.select(label_selector="app=theirs")) == ["d"]
-    assert txn.deltas == (Updated(key("a"), theirs, mine),)
+    assert txn.deltas == (Updated(key("a"), theirs, mine, revision=5),)
     assert names_of(store.select()) == ["a", "c", "d"]
     store._check()
 

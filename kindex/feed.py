@@ -1,0 +1,382 @@
+"""Feed: whom a commit tells, and what a follower has not taken yet.
+
+Each follower has an inbox. A commit puts what it changed into the inboxes that it concerns, under the lock and as a
+part of the commit; it calls nobody's code and waits for nobody. A slow follower's changes are merged by key: the first
+old object, the last new one. So nothing is lost, and an inbox holds at most one change for each key that was touched.
+
+Of a thousand followers with selectors a commit must not look at each. So those whose selector asks for a value that is
+indexed stand in a table under this value, and a commit looks up the values that an object had and has.
+
+A swap of the whole state (a relist of most objects) is not spelled out: the follower keeps the old table of objects,
+and compares it with the new one in its own time. Replaying the present state to a new follower is the same with
+nothing to compare to.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from queue import Empty, SimpleQueue
+from typing import TYPE_CHECKING, Generic, NamedTuple, TypeAlias, TypeVar
+
+from kindex.errors import UnknownIndexError
+from kindex.generation import Generation
+from kindex.slots import SlotTable
+from kindex.values import keys_in
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+
+    from kindex.core import Core
+    from kindex.filters import Filter, Route
+    from kindex.generation import Entry
+    from kindex.keys import ObjectKey
+    from kindex.schema import Schema, Spot
+    from kindex.values import ValueKey
+
+T = TypeVar("T")
+
+
+class Change(NamedTuple, Generic[T]):
+    """What commits did to one key since a follower last looked; neither object is none of its concern any more."""
+
+    key: ObjectKey
+    old: T | None
+    new: T | None
+    revision: int
+    final_state_known: bool
+
+
+Told: TypeAlias = "tuple[Inbox[T], Sequence[Change[T]]]"
+
+NOTHING: SlotTable[object] = SlotTable()
+"""What a follower that starts with a replay has seen so far."""
+
+
+class Inbox(Generic[T]):
+    """What one follower has not taken yet. All of it is guarded by the lock of the store, but for ``closed``.
+
+    Attributes:
+        filter: which objects the follower wants.
+        pending: changes by key, merged.
+        queue: changes commit by commit, where the follower wants each; else None.
+        limit: so many commits may wait in the queue.
+        behind: the objects that it has seen, when the state was swapped since; ``pending`` is then of before the swap.
+        noted: the revision of the last commit that was noted, so that one that is applied again is not noted twice.
+        too_slow: the queue went over its limit, and is lost.
+        rung: the follower was told to look, and has not looked yet.
+        closed: nobody takes anything from it any more; set without the lock, also by a finalizer.
+        waker: wakes an asynchronous follower.
+        bell: wakes a thread. A SimpleQueue, since putting into it is safe wherever Python may run code.
+        threaded: a thread of this process takes from it, which a forked child has not.
+    """
+
+    __slots__ = (
+        "behind",
+        "bell",
+        "closed",
+        "filter",
+        "limit",
+        "noted",
+        "pending",
+        "queue",
+        "route",
+        "rung",
+        "threaded",
+        "too_slow",
+        "waker",
+    )
+
+    def __init__(self, wanted: Filter[T], *, limit: int | None, threaded: bool) -> None:
+        self.filter = wanted
+        self.limit = limit
+        self.threaded = threaded
+        self.behind: SlotTable[T] | None = NOTHING  # type: ignore[assignment]  # it holds no object
+        self.pending: dict[ObjectKey, Change[T]] = {}
+        self.queue: deque[Sequence[Change[T]] | Iterator[Change[T]]] | None = None if limit is None else deque()
+        self.route: Route | None = None
+        self.noted = -1
+        self.too_slow = False
+        self.rung = False
+        self.closed = False
+        self.waker: Callable[[], object] | None = None
+        self.bell: SimpleQueue[None] = SimpleQueue()
+
+    def __len__(self) -> int:
+        """Count what waits: keys, or commits."""
+        return len(self.pending) if self.queue is None else len(self.queue)
+
+    def note(self, changes: Sequence[Change[T]], revision: int) -> None:
+        """Take up what a commit changed; may be done again. The caller holds the lock."""
+        if self.behind is not None:
+            return
+        if self.queue is not None:
+            self._enqueue(changes, revision)
+            return
+        pending = self.pending
+        if self.noted != revision:
+            for change in changes:
+                first = pending.get(change.key)
+                pending[change.key] = change if first is None else _merged(first, change)
+            self.noted = revision
+        for key, old, new, _, _ in changes:
+            # Added and deleted: for this follower nothing happened. Only now, since noting again would not know it.
+            if new is None and (old is None or (key in pending and pending[key].old is None)):
+                pending.pop(key, None)
+
+    def fall_behind(self, before: SlotTable[T], after: SlotTable[T], revision: int) -> None:
+        """Take up that the whole state was swapped; may be done again. The caller holds the lock."""
+        if self.behind is not None:
+            return
+        if self.queue is None:
+            self.behind = before
+        elif self.noted != revision:
+            self._enqueue(differences(before, {}, after.keys.copy(), after.objects.copy(), revision), revision)
+
+    def taken(self, generation: Generation[T]) -> Iterable[Change[T]]:
+        """Give all that waits, and forget it. The caller holds the lock; what is given is to be read without it."""
+        self.rung = False
+        self._silence()
+        behind, pending = self.behind, self.pending
+        if behind is None and self.queue is not None:
+            items = tuple(self.queue)
+            self.queue.clear()
+            return (change for changes in items for change in changes)
+        self.behind, self.pending = None, {}
+        if behind is None:
+            return pending.values()
+        slots = generation.slots
+        if behind is NOTHING and self.route is not None and self.route.program is not None:
+            program = self.route.program
+            if self.route.schema is generation.schema:
+                keys, objects, _ = generation.found(program, None, None, None)
+                return differences(behind, pending, keys, objects, generation.revision)
+        return differences(behind, pending, slots.keys.copy(), slots.objects.copy(), generation.revision)
+
+    def wake(self) -> None:
+        """Let the follower look. The caller does not hold the lock: an event loop is not ours."""
+        self.bell.put(None)
+        waker = self.waker
+        if waker is not None:
+            try:
+                waker()
+            except RuntimeError:  # the loop is closed: nobody is there to look
+                self.closed = True
+
+    def _enqueue(self, changes: Sequence[Change[T]] | Iterator[Change[T]], revision: int) -> None:
+        assert self.queue is not None
+        assert self.limit is not None
+        if self.noted == revision or self.too_slow:
+            return
+        if len(self.queue) >= self.limit:
+            self.too_slow = True
+            self.queue.clear()
+        elif not (self.queue and self.queue[-1] is changes):
+            self.queue.append(changes)
+        self.noted = revision
+
+    def _silence(self) -> None:
+        """Forget that the bell was rung."""
+        try:
+            while True:
+                self.bell.get_nowait()
+        except Empty:
+            return
+
+
+def _merged(first: Change[T], last: Change[T]) -> Change[T]:
+    known = first.final_state_known if first.new is None else last.final_state_known
+    return Change(last.key, first.old, last.new, last.revision, known)
+
+
+def differences(
+    before: SlotTable[T],
+    pending: dict[ObjectKey, Change[T]],
+    keys: Sequence[ObjectKey | None],
+    objects: Sequence[T | None],
+    revision: int,
+) -> Iterator[Change[T]]:
+    """Give what one has not seen who has seen *before*, but for what is *pending*. O(objects), without the lock.
+
+    Args:
+        before: the objects of before a swap; nobody changes it any more.
+        pending: changes of before it that were not seen.
+        keys: the keys that there are now; None is none.
+        objects: theirs.
+        revision: of what there is now.
+    """
+    now = {key: obj for key, obj in zip(keys, objects, strict=True) if key is not None}
+    for key, obj in now.items():
+        change = pending.get(key)
+        old = before.get(key) if change is None else change.old
+        if old is not obj:
+            yield Change(key, old, obj, revision, final_state_known=False)
+    for key in dict.fromkeys((*pending, *before.slot_of)):
+        if key not in now:
+            change = pending.get(key)
+            old = before.get(key) if change is None else change.old
+            known = change is not None and change.new is None and change.final_state_known
+            if old is not None:
+                yield Change(key, old, None, revision, known)
+
+
+class Feed(Generic[T]):
+    """The inboxes of a store, and who waits for its commits. Guarded by the lock, but for what it says otherwise.
+
+    Attributes:
+        waiters: each is rung after every commit and every bookmark; a list that is copied to be gone over.
+    """
+
+    __slots__ = ("_inboxes", "_rest", "_schema", "_stale", "_table", "_unrung", "waiters")
+
+    def __init__(self, schema: Schema[T]) -> None:
+        self._schema = schema  # for which the table was made
+        self._inboxes: dict[Inbox[T], None] = {}
+        self._table: dict[Spot, dict[ValueKey, dict[Inbox[T], None]]] = {}
+        self._rest: dict[Inbox[T], None] = {}  # those whom every commit may concern
+        self._stale = False
+        self._unrung: list[Inbox[T]] = []
+        self.waiters: list[SimpleQueue[None]] = []
+
+    @property
+    def idle(self) -> bool:
+        """Whether there is nobody to tell."""
+        return not (self._inboxes or self.waiters)
+
+    def all(self) -> list[Inbox[T]]:
+        """Give all inboxes, to tell them something and to ring them. The caller holds the lock."""
+        self._unrung += self._inboxes
+        return list(self._inboxes)
+
+    def join(self, inbox: Inbox[T], route: Route) -> None:
+        """Tell *inbox* of each commit from now on. The caller holds the lock."""
+        if not self._inboxes:
+            self._schema = route.schema
+        self._inboxes[inbox] = None
+        self._place(inbox, route)
+
+    def leave(self, inbox: Inbox[T]) -> None:
+        """Tell *inbox* nothing more. The caller holds the lock."""
+        inbox.closed = True
+        self._inboxes.pop(inbox, None)
+        self._rest.pop(inbox, None)
+        route = inbox.route
+        if route is not None and route.spot is not None:
+            by_value = self._table.get(route.spot, {})
+            for key in route.keys:
+                inboxes = by_value.get(key, {})
+                inboxes.pop(inbox, None)
+                if not inboxes:
+                    by_value.pop(key, None)
+            if not by_value:
+                self._table.pop(route.spot, None)
+
+    def told(
+        self,
+        generation: Generation[T],
+        entries: Sequence[Entry],
+        revision: int,
+        final_states_known: bool,  # noqa: FBT001 - passed on
+    ) -> list[Told[T]]:
+        """Say what *entries*, which are about to be applied, change for whom. The caller holds the lock.
+
+        O(entries x (spots in the table + followers that they concern)).
+        """
+        objects, capacity = generation.slots.objects, generation.slots.capacity
+        changes = [
+            Change(
+                entry.key,
+                objects[entry.slot] if entry.slot < capacity else None,
+                entry.obj,
+                revision,
+                final_states_known,
+            )
+            for entry in entries
+        ]
+        if generation.schema is not self._schema:
+            self._stale = True
+        told: list[Told[T]] = [(inbox, changes) for inbox in (self._inboxes if self._stale else self._rest)]
+        if self._table and not self._stale:
+            concerned: dict[Inbox[T], list[Change[T]]] = {}
+            for entry, change in zip(entries, changes, strict=True):
+                for inbox in self._concerned(generation, entry):
+                    concerned.setdefault(inbox, []).append(change)
+            told += concerned.items()
+        for inbox, _ in told:
+            if inbox.closed:
+                self._stale = True
+            elif not inbox.rung:
+                inbox.rung = True
+                self._unrung.append(inbox)
+        return told
+
+    def ring(self, core: Core[T]) -> None:
+        """Wake those who were told something. The caller does not hold the lock."""
+        while self._unrung:
+            try:
+                inbox = self._unrung.pop()
+            except IndexError:  # another thread was quicker
+                break
+            inbox.wake()
+        for bell in self.waiters.copy():
+            bell.put(None)
+        if self._stale:
+            self._sort(core)
+
+    def forked(self) -> None:
+        """Go on in a child process, where no other thread is."""
+        for inbox in list(self._inboxes):
+            if inbox.threaded:
+                self.leave(inbox)
+            else:
+                inbox.bell = SimpleQueue()
+                inbox.bell.put(None)
+        self.waiters.clear()
+
+    def _concerned(self, generation: Generation[T], entry: Entry) -> dict[Inbox[T], None]:
+        """Find those whose value *entry* takes away or gives."""
+        found: dict[Inbox[T], None] = {}
+        changes = dict(entry.changes)
+        for spot, by_value in self._table.items():
+            place, member = spot
+            filed = entry.slot < generation.slots.capacity
+            old = generation.index_at(spot).filing(entry.slot) if filed else None
+            new = changes.get(place, old) if member is None or place not in changes else changes[place].get(member)
+            for key in {*keys_in(old), *keys_in(new)}:
+                found.update(by_value.get(key, ()))
+        return found
+
+    def _sort(self, core: Core[T]) -> None:
+        """Make the table anew, for another schema or without those who are closed. Runs without the lock."""
+        schema = core.generation.schema
+        routes: dict[Inbox[T], Route] = {}
+        for inbox in tuple(self._inboxes):
+            try:
+                routes[inbox] = inbox.filter.route(schema)
+            except UnknownIndexError:  # its indexer was removed: its objects are asked
+                routes[inbox] = inbox.filter.unindexed(schema)
+        with core.lock:
+            if core.generation.schema is not schema:
+                return  # the next commit finds it stale again
+            self._schema, self._stale = schema, False
+            self._table, self._rest = {}, {}
+            for inbox in tuple(self._inboxes):
+                if inbox.closed:
+                    self.leave(inbox)
+                else:
+                    self._place(inbox, routes.get(inbox) or inbox.route)
+
+    def _place(self, inbox: Inbox[T], route: Route | None) -> None:
+        inbox.route = route
+        if route is None or route.spot is None or route.schema is not self._schema:
+            self._rest[inbox] = None
+            return
+        by_value = self._table.setdefault(route.spot, {})
+        for key in route.keys:
+            by_value.setdefault(key, {})[inbox] = None
+
+
+def feed_of(core: Core[T]) -> Feed[T]:
+    """Give the feed of *core*, which has one from now on. The caller holds the lock."""
+    if core.feed is None:
+        core.feed = Feed(core.generation.schema)
+    return core.feed

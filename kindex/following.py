@@ -1,0 +1,250 @@
+"""Follower: the changes of a store, one after the other, for whoever iterates."""
+
+from __future__ import annotations
+
+import threading
+from collections import deque
+from contextlib import suppress
+from functools import partial
+from queue import Empty
+from time import monotonic
+from typing import TYPE_CHECKING, Generic, Literal, TypeAlias, TypeVar
+from weakref import ref
+
+from kindex.deltas import deltas_of
+from kindex.errors import FollowerTooSlow, QueryError
+from kindex.feed import Inbox, feed_of
+from kindex.objects import uid_changed
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from types import TracebackType
+
+    from kindex.core import Core
+    from kindex.deltas import Delta
+    from kindex.feed import Change
+    from kindex.filters import Filter
+    from kindex.keys import ObjectKey
+
+T = TypeVar("T")
+
+Overflow: TypeAlias = Literal["merge", "close"]
+
+LIMIT = 1_024
+"""So many commits may wait for a follower with ``overflow="close"``."""
+
+_A_WHILE = 64
+"""After so many deltas at once an asynchronous follower lets the others of its loop run."""
+
+
+class Follower(Generic[T]):
+    """The changes of a store, as deltas, after their commits: ``for delta in follower``, or ``async for``.
+
+    * With ``replay=True`` an Added for each object that there is comes first.
+    * Changes of one key come in the order of their commits. Those of several keys come in the order in which the first
+      of each was committed since it was last taken.
+    * Changes of a key that was not taken meanwhile are one delta: the first old object and the last new one. An object
+      that came and went gives none; one that came back with another UID gives two. With ``overflow="close"`` each
+      commit gives its own deltas, in the order of commits, and who falls 1,024 commits behind gets FollowerTooSlow.
+    * With a filter, an object that enters it is Added, one that leaves it is Deleted, with the last object that
+      fulfilled it.
+    * ``revision`` is that of the commit, the last one where several were merged.
+
+    Iterating waits for the next delta, and ends when the follower is closed or its store is gone. Close it, or use it
+    in a ``with`` block; one that nobody refers to closes itself. Filters run in the thread that iterates, without any
+    lock, so it may do with the store what it likes. Made by ``StoreView.follow()``.
+
+    >>> from kindex import Store
+    >>> pods = Store(name="pods")
+    >>> _ = pods.put({"metadata": {"name": "a", "namespace": "x"}})
+    >>> with pods.follow() as follower:
+    ...     _ = pods.put({"metadata": {"name": "b", "namespace": "x"}})
+    ...     [str(delta.key) for delta in follower.take()]
+    ['x/a', 'x/b']
+    """
+
+    def __init__(
+        self, core: Core[T], wanted: Filter[T], *, replay: bool, overflow: Overflow, threaded: bool = False
+    ) -> None:
+        """Follow *core*; ``StoreView.follow()`` makes one."""
+        if overflow not in ("merge", "close"):
+            raise QueryError(f"overflow is 'merge' or 'close', not {overflow!r}")
+        core.check_may_write()
+        self._inbox: Inbox[T] = Inbox(wanted, limit=None if overflow == "merge" else LIMIT, threaded=threaded)
+        self._filter = None if wanted.everything else wanted
+        self._inside: set[ObjectKey] = set()
+        self._name = core.name
+        self._turn = threading.RLock()  # taken before the store's, never under it
+        self._changes: Iterator[Change[T]] = iter(())
+        self._ready: deque[Delta[T]] = deque()
+        self._given = 0
+        self._looked = False
+        self.synced = False
+        """Whether all that there was at the beginning has been given, and the next delta was asked for."""
+        inbox = self._inbox
+        self._core = ref(core, lambda _: inbox.wake())
+        while True:
+            schema = core.generation.schema
+            route = wanted.route(schema)
+            with core.lock:
+                core.settle()
+                if core.generation.schema is schema:
+                    feed_of(core).join(inbox, route)
+                    break
+        if not replay:
+            self._learn()
+
+    @property
+    def closed(self) -> bool:
+        """Whether it was closed, or its store is gone: it gives nothing more."""
+        return self._inbox.closed or self._core() is None
+
+    @property
+    def lag(self) -> int:
+        """How many keys have changes that were not taken yet; with ``overflow="close"``, how many commits."""
+        return len(self._inbox)
+
+    def next(self, timeout_seconds: float | None = None) -> Delta[T] | None:
+        """Give the next delta; wait for it at most this long, None for ever. None when there is none, or it is closed.
+
+        Raises:
+            FollowerTooSlow: with ``overflow="close"``.
+        """
+        delta = self._next()
+        deadline = None if timeout_seconds is None else monotonic() + timeout_seconds
+        while delta is None and not self.closed:
+            left = None if deadline is None else deadline - monotonic()
+            if left is not None and left <= 0:
+                break
+            with suppress(Empty):
+                self._inbox.bell.get(timeout=left)
+            delta = self._next()
+        return delta
+
+    def take(self, timeout_seconds: float | None = 0.0) -> list[Delta[T]]:
+        """Give all deltas that there are; wait for the first at most this long, None for ever.
+
+        Raises:
+            FollowerTooSlow: with ``overflow="close"``.
+        """
+        first = self.next(timeout_seconds)
+        deltas = [] if first is None else [first]
+        while (delta := self._next() if deltas else None) is not None:
+            deltas.append(delta)
+        return deltas
+
+    def close(self) -> None:
+        """Follow no more; what waits is dropped. May be done again, from any thread, also while another one waits."""
+        core = self._core()
+        self._inbox.closed = True
+        if core is not None and core.feed is not None:
+            core.check_may_write()
+            with core.lock:
+                if core.feed is not None:
+                    core.feed.leave(self._inbox)
+                    if core.feed.idle:
+                        core.feed = None
+        self._inbox.wake()
+
+    def __enter__(self) -> Follower[T]:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def __del__(self) -> None:
+        # No lock here: this may run anywhere, also inside the store's. The next commit clears up.
+        inbox = getattr(self, "_inbox", None)
+        if inbox is not None:
+            inbox.closed = True
+
+    def __iter__(self) -> Follower[T]:
+        return self
+
+    def __next__(self) -> Delta[T]:
+        delta = self.next(None)
+        if delta is None:
+            raise StopIteration
+        return delta
+
+    def __aiter__(self) -> Follower[T]:
+        return self
+
+    async def __anext__(self) -> Delta[T]:
+        import asyncio  # noqa: PLC0415 - whoever gets here has it already, the others need not load it
+
+        self._given += 1
+        if self._given % _A_WHILE == 0:
+            await asyncio.sleep(0)
+        while (delta := self._next()) is None:
+            if self.closed:
+                raise StopAsyncIteration
+            arrived = asyncio.Event()
+            self._inbox.waker = partial(asyncio.get_running_loop().call_soon_threadsafe, arrived.set)
+            try:
+                delta = self._next()  # again: what came before the waker was there rang the bell only
+                if delta is not None:
+                    break
+                await arrived.wait()
+            finally:
+                self._inbox.waker = None
+        return delta
+
+    def _next(self) -> Delta[T] | None:
+        """Give the next delta, or None if there is none now."""
+        with self._turn:
+            while not self._ready:
+                if self._inbox.closed:
+                    return None
+                change = next(self._changes, None)
+                if change is not None:
+                    self._ready.extend(self._deltas_of(change))
+                elif not self._look():
+                    return None
+            return self._ready.popleft()
+
+    def _look(self) -> bool:
+        """Take what waits in the inbox; False if there was nothing."""
+        if self._looked:
+            self.synced = True
+        core, inbox = self._core(), self._inbox
+        if core is None:
+            return False
+        core.check_may_read()
+        with core.lock:
+            core.settle()
+            waiting = inbox.behind is not None or len(inbox) > 0
+            changes = inbox.taken(core.generation)
+        if inbox.too_slow:
+            self.close()
+            raise FollowerTooSlow(self._name, LIMIT)
+        self._looked = True
+        self._changes = iter(changes)
+        return waiting
+
+    def _learn(self) -> None:
+        """Take what there is for known, and say nothing of it."""
+        self._look()
+        if self._filter is not None:
+            matches = self._filter.matches
+            self._inside.update(key for key, _, new, _, _ in self._changes if new is not None and matches(key, new))
+        self._changes = iter(())
+        self.synced = True
+
+    def _deltas_of(self, change: Change[T]) -> Sequence[Delta[T]]:
+        """Say what a change is to this follower; an object that its filter does not let through is none."""
+        key, old, new, revision, known = change
+        if self._filter is not None:
+            was = key in self._inside
+            now = new is not None and self._filter.matches(key, new)
+            if now:
+                self._inside.add(key)
+            else:
+                self._inside.discard(key)
+                known = known or new is not None  # it has left, and is still there
+            old, new = old if was else None, new if now else None
+        if old is None and new is None:
+            return ()
+        return deltas_of(key, old, new, revision, renewed=uid_changed(old, new), final_state_known=known)
