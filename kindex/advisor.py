@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Self
 from kindex.advice import Advice
 from kindex.counts import Count, Seen, UseCount
 from kindex.errors import QueryError
+from kindex.forks import tell_when_forked
 from kindex.proposals import SMALL, additions, indexes_of, objects_of, removals, verdict
 from kindex.store_views import StoreView
 from kindex.watching import Answered, IndexId, Use, unwatch, watch
@@ -87,6 +88,7 @@ class Advisor:
         # Guards what follows. Never taken under a store's lock, but by a finalizer that Python runs there: so nobody
         # waits for it who need not.
         self._lock = threading.RLock()
+        tell_when_forked(self)
         self._told: deque[tuple[tuple[Use, ...], Answered | None, float]] = deque()
         self._counting = False
         self._total, self._others = Count(), Count()
@@ -155,6 +157,14 @@ class Advisor:
     def read(self, index: IndexId) -> None:
         """Take note that an index was read as a whole; ``tally`` and ``index_values`` call this."""
         self._note((Use(index, None),), None, 0.0)
+
+    def forked(self) -> None:
+        """Go on in a child process; anew, if another thread was counting at that moment."""
+        if self._lock.acquire(blocking=False):
+            self._lock.release()
+        else:
+            self._lock = threading.RLock()
+            self._counting = False
 
     def _note(self, uses: tuple[Use, ...], answered: Answered | None, seconds: float) -> None:
         self._told.append((uses, answered, seconds))

@@ -242,6 +242,10 @@ class Feed(Generic[T]):
         """Whether there is nobody to tell."""
         return not (self._inboxes or self.waiters)
 
+    def inboxes(self) -> list[Inbox[T]]:
+        """Give all inboxes. The caller holds the lock."""
+        return list(self._inboxes)
+
     def all(self) -> list[Inbox[T]]:
         """Give all inboxes, to tell them something and to ring them. The caller holds the lock."""
         self._unrung += self._inboxes

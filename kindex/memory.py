@@ -39,9 +39,13 @@ if TYPE_CHECKING:
 
     from kindex.budgets import Drop
     from kindex.core import Core
+    from kindex.families import Index
+    from kindex.feed import Inbox
+    from kindex.generation import Generation
     from kindex.indexes import MapIndex
     from kindex.schema import Identity
     from kindex.slots import SlotTable
+    from kindex.snapshots import Past
 
 _SLICE = 1_000
 """How many postings are counted while the lock is held."""
@@ -50,6 +54,9 @@ _LONG_SLICE = 20_000
 """How many slots, which are counted in C."""
 
 _A_KEY = ObjectKey("", "")
+
+_CHANGE_BYTES = allocated(sys.getsizeof((None,) * 5)) + INT_BYTES
+"""A change that a follower has not taken: key, two objects, revision, a flag."""
 
 
 class IndexSize(NamedTuple):
@@ -116,6 +123,10 @@ class MemoryReport:
         slot_text_bytes: names and namespaces that nothing but their key keeps alive.
         indexes: each index.
         remembered_bytes: answers that are kept for the next who asks.
+        snapshots: how many states open snapshots hold.
+        snapshot_bytes: what is kept for them: what changed since, indexed; and all of a state that was swapped out.
+        followers: how many there are.
+        follower_bytes: the changes that they have not taken.
         dropped: indexes that a budget has stopped.
 
     >>> from kindex import LabelIndexer, Store
@@ -139,6 +150,10 @@ class MemoryReport:
     slot_text_bytes: int
     indexes: tuple[IndexMemory, ...]
     remembered_bytes: int = 0
+    snapshots: int = 0
+    snapshot_bytes: int = 0
+    followers: int = 0
+    follower_bytes: int = 0
     dropped: tuple[Drop, ...] = ()
 
     @property
@@ -158,8 +173,9 @@ class MemoryReport:
 
     @property
     def total_bytes(self) -> int:
-        """All of it: slots, indexes, text, remembered answers; objects where they are known."""
-        return self.slot_bytes + self.index_bytes + self.text_bytes + self.remembered_bytes + (self.object_bytes or 0)
+        """All of it: slots, indexes, text, remembered answers, snapshots, followers; objects where they are known."""
+        kept = self.remembered_bytes + self.snapshot_bytes + self.follower_bytes
+        return self.slot_bytes + self.index_bytes + self.text_bytes + kept + (self.object_bytes or 0)
 
     @property
     def bytes_per_object(self) -> float:
@@ -201,6 +217,8 @@ class MemoryReport:
             "slots": self.slot_bytes,
             "text": self.text_bytes,
             "remembered": self.remembered_bytes,
+            **({f"snapshots ({self.snapshots})": self.snapshot_bytes} if self.snapshots else {}),
+            **({f"followers ({self.followers})": self.follower_bytes} if self.followers else {}),
             "in all": self.total_bytes,
         }
         lines = [
@@ -224,7 +242,21 @@ def measure(core: Core[Any]) -> MemoryReport:
         grown = _over_allocated(slots.keys)
     indexes = tuple(_counted(core, name, kind, index, grown=grown) for name, kind, index in _parts(core, placed))
     objects, slot_bytes, slot_text = _slots_counted(core, slots)
-    return MemoryReport(core.name, objects, slots.capacity, None, slot_bytes, slot_text, indexes)
+    pasts = [past for each in tuple(core.pasts) if (past := each()) is not None]
+    followers, follower_bytes = _followers_counted(core)
+    return MemoryReport(
+        core.name,
+        objects,
+        slots.capacity,
+        None,
+        slot_bytes,
+        slot_text,
+        indexes,
+        snapshots=len(pasts),
+        snapshot_bytes=sum(_past_counted(core, past, generation) for past in pasts),
+        followers=followers,
+        follower_bytes=follower_bytes,
+    )
 
 
 def sizes(core: Core[Any]) -> tuple[IndexSize, ...]:
@@ -245,6 +277,54 @@ def sizes(core: Core[Any]) -> tuple[IndexSize, ...]:
                 postings = sum(1 if isinstance(posting, int) else len(posting) for posting in index.forward.values())
             found.append(IndexSize(name, kind, len(index), postings))
     return tuple(found)
+
+
+def _past_counted(core: Core[Any], past: Past[Any], present: Generation[Any]) -> int:
+    """Count what is kept for a snapshot, beyond what the *present* state has anyway."""
+    with core.lock:
+        total = bitmap_bytes(past.touched, grown=True) + shallow_bytes(past.images)
+        for image in past.images.values():
+            filings = image[2]
+            total += shallow_bytes(image) + shallow_bytes(filings)
+            total += sum(shallow_bytes(labels) for labels in filings if type(labels) is dict)
+    restored = past.restored
+    if restored is not None:
+        total += _state_counted(core, restored, restored.indexes)
+    if past.base.slots is not present.slots:
+        total += _state_counted(core, past.base, past.base.indexes)
+    else:
+        shared = set(map(id, present.indexes))
+        total += _indexes_counted(core, past.base, [index for index in past.base.indexes if id(index) not in shared])
+    return total
+
+
+def _state_counted(core: Core[Any], generation: Generation[Any], indexes: Sequence[Index]) -> int:
+    _, slot_bytes, slot_text = _slots_counted(core, generation.slots)
+    return slot_bytes + slot_text + _indexes_counted(core, generation, indexes)
+
+
+def _indexes_counted(core: Core[Any], generation: Generation[Any], indexes: Sequence[Index]) -> int:
+    wanted = set(map(id, indexes))
+    pairs = zip(generation.schema.order, generation.indexes, strict=True)
+    placed = [(identity, index) for identity, index in pairs if id(index) in wanted]
+    counted = (_counted(core, name, kind, index, grown=True) for name, kind, index in _parts(core, placed))
+    return sum(index.index_bytes + index.text_bytes for index in counted)
+
+
+def _followers_counted(core: Core[Any]) -> tuple[int, int]:
+    """Count the followers, and what they have not taken."""
+    with core.lock:
+        inboxes = [] if core.feed is None else core.feed.inboxes()
+    return len(inboxes), sum(map(_inbox_bytes, inboxes))
+
+
+def _inbox_bytes(inbox: Inbox[Any]) -> int:
+    waiting = len(inbox)
+    total = shallow_bytes(inbox) + shallow_bytes(inbox.pending) + waiting * _CHANGE_BYTES
+    behind = inbox.behind
+    if behind is not None and len(behind):
+        total += sum(map(shallow_bytes, (behind, behind.slot_of, behind.keys, behind.objects)))
+    return total
 
 
 def _parts(

@@ -42,18 +42,18 @@ def put(
     """
     core.check_may_write()
     key = checked_key(core, obj)
-    schema = core.generation.schema
-    filings = schema.filings(key, obj)
+    schema: Schema[T] | None = None
+    filings: Filings = []
     while True:
         seen = core.generation
-        if seen.schema is not schema:
-            schema = seen.schema
-            filings = schema.filings(key, obj)
         slots = seen.slots
         slot = slots.slot_of.get(key)
         old = None if slot is None else slots.objects[slot]
         if refuses is not None and refuses(old):
             return ()
+        if seen.schema is not schema:
+            schema = seen.schema
+            filings = schema.filings(key, obj)
         renewed = old is not None and uid_changed(old, obj)
         with core.lock:
             core.settle()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -340,3 +341,40 @@ def test_a_slot_that_is_freed_is_not_used_again_in_the_same_commit() -> None:
     store._check()
     assert names_of(store.select(label_selector="app=new")) == [f"n{number}" for number in range(5)]
     assert store.get(ObjectKey("prod", "a")) is None
+
+
+def test_a_transaction_of_another_store_inside_is_refused() -> None:
+    """Two stores do not change in one moment: the error names both, and the first transaction goes on."""
+    store, nodes = filled(), Store[Pod](name="nodes")
+    with store.transaction() as txn:
+        with pytest.raises(TransactionError, match=r"that of 'pods' is open here, and 'nodes' cannot join it"):
+            nodes.transaction().__enter__()
+        txn.put(pod("z"))
+    assert key("z") in store
+    with nodes.transaction() as txn:
+        txn.put(pod("n"))
+    assert len(nodes) == 1
+
+
+def test_a_transaction_that_was_forgotten_hinders_nobody() -> None:
+    """One that was begun and never ended, as after an interrupt, is no longer open when nobody refers to it."""
+    store, nodes = filled(), Store[Pod](name="nodes")
+    store.transaction().__enter__()
+    with nodes.transaction() as txn:
+        txn.put(pod("n"))
+    assert len(nodes) == 1
+
+
+def test_transactions_of_two_stores_may_run_in_two_threads() -> None:
+    """What is open in one thread is no matter of another's."""
+    store, nodes = filled(), Store[Pod](name="nodes")
+
+    def write() -> None:
+        with nodes.transaction() as txn:
+            txn.put(pod("n"))
+
+    with store.transaction():
+        thread = threading.Thread(target=write)
+        thread.start()
+        thread.join(20)
+    assert len(nodes) == 1
