@@ -62,19 +62,19 @@ def put(
             slot = slots.slot_of.get(key)  # again: the same object may be in another slot by now
             if (None if slot is None else slots.objects[slot]) is not old:
                 continue
-            admit(schema, seen.indexes, [(key, filings)])
+            admit(seen.schema, seen.indexes, [(key, filings)])
             if slot is None:
                 entry = Entry(slots.unused(1)[0], key, obj, seen.first_changes(filings))
             else:
                 entry = Entry(slot, key, obj, seen.changes(slot, filings))
-            broken = breaches(schema, seen.indexes, (entry,)) if schema.limits else ()
+            broken = breaches(seen.schema, seen.indexes, (entry,)) if seen.schema.limits else ()
             revision = 0 if broken else core.commit((entry,), versions)
         if broken:
             drop(core, broken)
             continue
         if core.feed is not None:
             core.ring()
-        if schema.dropped:
+        if seen.schema.dropped:
             readmit_in_time(core)
         return deltas_of(key, old, obj, revision, renewed=renewed)
 
