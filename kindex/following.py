@@ -13,7 +13,6 @@ from weakref import ref
 from kindex.deltas import deltas_of
 from kindex.errors import FollowerTooSlow, InCommitError, QueryError
 from kindex.feed import Inbox, feed_of
-from kindex.forks import tell_when_forked
 from kindex.objects import uid_changed
 
 if TYPE_CHECKING:
@@ -80,7 +79,6 @@ class Follower(Generic[T]):
         self._looked = False
         self.synced = False
         """Whether all that there was at the beginning has been given, and the next delta was asked for."""
-        tell_when_forked(self)
         inbox = self._inbox
         self._core = ref(core, lambda _: inbox.wake())
         while True:
@@ -93,14 +91,6 @@ class Follower(Generic[T]):
                     break
         if not replay:
             self._learn()
-
-    def forked(self) -> None:
-        """Go on in a child process; closed there, if another thread was reading it at that moment."""
-        if self._turn.acquire(blocking=False):
-            self._turn.release()
-        else:
-            self._turn = threading.RLock()
-            self._inbox.closed = True
 
     @property
     def closed(self) -> bool:
