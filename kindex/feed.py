@@ -77,6 +77,7 @@ class Inbox(Generic[T]):
         too_slow: the queue went over its limit, and is lost.
         closed: nobody takes anything from it any more; set without the lock, also by a finalizer.
         turn: a lock for whoever reads; taken before the store's, never under it.
+        hand: what was taken, and is being read by whoever has the turn, without the lock of the store.
         bell: something is in it when there is something to look at, and then no thread waits for it. A SimpleQueue,
             since putting into it is safe wherever Python may run code.
         wakers: each wakes a task that waits, once.
@@ -88,6 +89,7 @@ class Inbox(Generic[T]):
         "bell",
         "closed",
         "filter",
+        "hand",
         "limit",
         "noted",
         "pending",
@@ -111,6 +113,7 @@ class Inbox(Generic[T]):
         self.too_slow = False
         self.closed = False
         self.turn = RLock()
+        self.hand: Iterator[Change[T]] = iter(())
         self.bell: SimpleQueue[None] = SimpleQueue()
         self.wakers: dict[Callable[[], object], None] = {}
 
@@ -141,26 +144,41 @@ class Inbox(Generic[T]):
             if new is None and (old is None or (key in pending and pending[key].old is None)):
                 pending.pop(key, None)
 
-    def fall_behind(self, before: SlotTable[T], after: SlotTable[T], revision: int) -> None:
-        """Take up that the whole state was swapped; may be done again. The caller holds the lock."""
+    def fall_behind(
+        self, before: SlotTable[T], after: tuple[Sequence[ObjectKey | None], Sequence[T | None]], revision: int
+    ) -> None:
+        """Take up that the whole state was swapped; may be done again. The caller holds the lock.
+
+        Args:
+            before: the objects of before; nobody changes it any more.
+            after: keys and objects as they are now, and stay here, for a queue.
+            revision: of the swap.
+        """
         if self.behind is not None:
             return
         if self.queue is None:
             self.behind = before
-        elif not self._has(revision):
-            self._enqueue(differences(before, {}, after.keys.copy(), after.objects.copy(), revision), revision)
+        else:
+            self._enqueue(differences(before, {}, *after, revision), revision)
 
-    def taken(self, generation: Generation[T]) -> Iterable[Change[T]]:
-        """Give all that waits, and forget it. The caller holds the lock; what is given is to be read without it."""
+    def take(self, generation: Generation[T]) -> bool:
+        """Take what waits in hand, which is empty; False if there was nothing. The caller has the turn and the lock."""
         self._silence()
-        if self.waiting:
-            self.bell.put(None)  # for other threads that read it: there is something in hand
+        if not self.waiting:
+            return False
+        self.bell.put(None)  # for other threads that read: there is something in hand
+        changes = iter(self._waiting_at(generation))
+        queue: deque[tuple[int, Iterable[Change[T]]]] | None = None if self.queue is None else deque()
+        # No interrupt comes between these: nothing is lost or taken twice.
+        self.hand, self.behind, self.pending, self.queue = changes, None, {}, queue
+        return True
+
+    def _waiting_at(self, generation: Generation[T]) -> Iterable[Change[T]]:
+        """Give what waits, to be read without the lock."""
         behind, pending = self.behind, self.pending
         if behind is None and self.queue is not None:
             items = tuple(self.queue)
-            self.queue.clear()
             return (change for _, changes in items for change in changes)
-        self.behind, self.pending = None, {}
         if behind is None:
             return pending.values()
         slots = generation.slots
@@ -332,7 +350,7 @@ class Feed(Generic[T]):
                 for inbox in self._concerned(generation, entry):
                     concerned.setdefault(inbox, []).append(change)
             told += concerned.items()
-        # Who was rung and has not looked since will see this, too. A task may have gone since it was woken.
+        # Where the bell has something in it, whoever reads will see this, too; but a task waits for its waker.
         self._unrung += [inbox for inbox, _ in told if inbox.wakers or inbox.bell.empty()]
         return told
 
