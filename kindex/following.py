@@ -80,6 +80,8 @@ class Follower(Generic[T]):
         self._changes: Iterator[Change[T]] = iter(())
         self._ready: deque[Delta[T]] = deque()
         self._given = 0
+        self.passed = 0
+        """How many changes it has gone over."""
         self._looked = False
         self._in_hand = False  # whether there may be something
         self.synced = False
@@ -241,6 +243,7 @@ class Follower(Generic[T]):
                 change = next(self._changes, None)
                 if change is not None:
                     most -= 1
+                    self.passed += 1  # also one whose filter raises
                     self._ready.extend(self._deltas_of(change))
                 elif inbox.hand:
                     self._changes, inbox.hand = inbox.opened(), ()  # in one step, as far as interrupts go
