@@ -268,15 +268,20 @@ def test_errors_are_counted_logged_and_go_no_further(store: Store[Pod], caplog: 
 
 def test_other_handlers_do_not_notice(store: Store[Pod], caplog: pytest.LogCaptureFixture) -> None:
     """Errors of one registration reach neither the writer nor another registration."""
-    seen = Seen()
-    bad, good = added(store, sad), added(store, seen)
+    seen, seen_by_bad = Seen(), Seen()
+
+    def fail(delta: Delta[Pod]) -> None:
+        seen_by_bad(delta)
+        sad(delta)
+
+    bad, good = added(store, fail), added(store, seen)
     for name in "abc":
         store.put(pod(name))
-    assert [delta.key.name for delta in seen.wait(3)] == ["a", "b", "c"]
-    store.wait_until(lambda _: bad.lag == 0, DEADLINE)
+    for each in (seen, seen_by_bad):
+        assert [delta.key.name for delta in each.wait(3)] == ["a", "b", "c"]
     end(bad, good)
-    assert good.errors == 0
-    assert len(caplog.records) == bad.errors
+    assert (good.errors, bad.errors) == (0, 3)
+    assert len(caplog.records) == 3
 
 
 def test_on_error_is_told_instead_of_the_log(store: Store[Pod], caplog: pytest.LogCaptureFixture) -> None:
