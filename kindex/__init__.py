@@ -6,6 +6,7 @@ from kindex.budgets import Budget, Drop
 from kindex.deltas import Added, Deleted, Delta, Updated
 from kindex.errors import (
     BudgetExceededError,
+    DecodeError,
     InCommitError,
     IndexConflictError,
     IndexerError,
@@ -15,8 +16,10 @@ from kindex.errors import (
     InvalidObjectError,
     KindexError,
     ObjectNotFound,
+    PartialObjectError,
     PathSyntaxError,
     QueryError,
+    ReadOnlyError,
     ScanRefusedError,
     ScopeError,
     SelectorError,
@@ -35,6 +38,7 @@ from kindex.indexers.owners import OwnerIndexer
 from kindex.indexers.sorted import SortedIndexer
 from kindex.indexers.terms import Term
 from kindex.keys import ObjectKey
+from kindex.lazy import LazyObject
 from kindex.memory import IndexMemory, IndexSize, MemoryReport
 from kindex.near_unique import NEAR_UNIQUE
 from kindex.paths import JsonPath
@@ -51,6 +55,7 @@ __all__ = [  # noqa: RUF022 - sorted as Python sorts, which tests/api asserts
     "AnnotationIndexer",
     "Budget",
     "BudgetExceededError",
+    "DecodeError",
     "Deleted",
     "Delta",
     "Drop",
@@ -74,16 +79,19 @@ __all__ = [  # noqa: RUF022 - sorted as Python sorts, which tests/api asserts
     "KindexError",
     "LabelIndexer",
     "LabelSelector",
+    "LazyObject",
     "MemoryReport",
     "NEAR_UNIQUE",
     "NamespaceIndexer",
     "ObjectKey",
     "ObjectNotFound",
     "OwnerIndexer",
+    "PartialObjectError",
     "PathSyntaxError",
     "Plan",
     "PlanStep",
     "QueryError",
+    "ReadOnlyError",
     "Requirement",
     "ScanRefusedError",
     "ScanWarning",
