@@ -6,6 +6,7 @@ from kindex.budgets import Budget, Drop
 from kindex.deltas import Added, Deleted, Delta, Updated
 from kindex.errors import (
     BudgetExceededError,
+    DecodeError,
     FollowerTooSlow,
     InCommitError,
     IndexConflictError,
@@ -17,8 +18,10 @@ from kindex.errors import (
     KindexError,
     NotReachedError,
     ObjectNotFound,
+    PartialObjectError,
     PathSyntaxError,
     QueryError,
+    ReadOnlyError,
     ScanRefusedError,
     ScopeError,
     SelectorError,
@@ -40,6 +43,7 @@ from kindex.indexers.owners import OwnerIndexer
 from kindex.indexers.sorted import SortedIndexer
 from kindex.indexers.terms import Term
 from kindex.keys import ObjectKey
+from kindex.lazy import LazyObject
 from kindex.memory import IndexMemory, IndexSize, MemoryReport
 from kindex.near_unique import NEAR_UNIQUE
 from kindex.observing import Ignored
@@ -59,6 +63,7 @@ __all__ = [  # noqa: RUF022 - sorted as Python sorts, which tests/api asserts
     "AnnotationIndexer",
     "Budget",
     "BudgetExceededError",
+    "DecodeError",
     "Deleted",
     "Delta",
     "Drop",
@@ -85,6 +90,7 @@ __all__ = [  # noqa: RUF022 - sorted as Python sorts, which tests/api asserts
     "KindexError",
     "LabelIndexer",
     "LabelSelector",
+    "LazyObject",
     "MemoryReport",
     "NEAR_UNIQUE",
     "NamespaceIndexer",
@@ -92,10 +98,12 @@ __all__ = [  # noqa: RUF022 - sorted as Python sorts, which tests/api asserts
     "ObjectKey",
     "ObjectNotFound",
     "OwnerIndexer",
+    "PartialObjectError",
     "PathSyntaxError",
     "Plan",
     "PlanStep",
     "QueryError",
+    "ReadOnlyError",
     "Registration",
     "Requirement",
     "ScanRefusedError",

@@ -4,6 +4,9 @@
 
     KindexError
     ├── InvalidObjectError(ValueError)       an object that cannot be stored: no name, None, ...
+    ├── DecodeError(ValueError)              text that is not the JSON of an object, a list or a watch event
+    ├── PartialObjectError(LookupError)      what a transform has dropped from a LazyObject
+    ├── ReadOnlyError(TypeError)             a LazyObject cannot be edited
     ├── InvalidKeyError(ValueError)          text that is not a key
     ├── PathSyntaxError(ValueError)          text that is not a JSON path
     ├── SelectorError(ValueError)
@@ -51,6 +54,48 @@ class KindexError(Exception):
 
 class InvalidObjectError(KindexError, ValueError):
     """An object that cannot be stored: it is None, or it has no name."""
+
+
+class DecodeError(KindexError, ValueError):
+    """JSON text that is not what it should be; ``what`` says what was read, ``reason`` what is wrong with it.
+
+    Attributes:
+        what: an object, a list, an item of one, a watch event.
+        reason: what is wrong.
+        position: of an item of a list, how many stand before it; else None.
+
+    >>> from kindex import LazyObject
+    >>> LazyObject.from_json(b"[]")
+    Traceback (most recent call last):
+    ...
+    kindex.errors.DecodeError: an object: Expected `object`, got `array`
+    """
+
+    def __init__(self, what: str, reason: str, position: int | None = None) -> None:
+        """Say *what* was to be read, and why it cannot be."""
+        self.what = what
+        self.reason = reason
+        self.position = position
+        super().__init__(f"{what}: {reason}")
+
+
+class PartialObjectError(KindexError, LookupError):
+    """A transform dropped what is asked for, so its absence says nothing about the object on the server."""
+
+    def __init__(self, what: str, dropped: str, advice: str) -> None:
+        """Say *what* was asked for, what a transform has *dropped*, and what to do."""
+        self.what = what
+        self.dropped = dropped
+        super().__init__(f"{what}: a transform dropped {dropped}; {advice}")
+
+
+class ReadOnlyError(KindexError, TypeError):
+    """An edit of a LazyObject or a part of one: it is shared by all who read the store."""
+
+    def __init__(self, what: str) -> None:
+        """Say *what* cannot be edited."""
+        self.what = what
+        super().__init__(f"{what} of a LazyObject is read-only; edit a copy: obj.to_dict() gives a fresh dict")
 
 
 class InvalidKeyError(KindexError, ValueError):

@@ -1,0 +1,498 @@
+"""Decoding what an API server sends: objects, lists of them, and the events of a watch.
+
+A list is decoded in two passes: one over the body finds where each item stands, and one over each item makes the
+object. An item's bytes are copied, since a view of them would keep the whole body in memory.
+"""
+
+from __future__ import annotations
+
+import gc
+import json
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, Final, Generic, Literal, TypeAlias, TypeVar
+
+import attrs
+import msgspec
+from msgspec import UNSET
+
+from kindex.errors import DecodeError, InvalidObjectError
+from kindex.lazy import NO_TABLE, Intake, LazyObject, is_odd
+from kindex.objects import text_of
+from kindex.path_decoding import JSON_ERRORS, NOT_OBJECTS, SCALARS, plain_json
+from kindex.path_syntax import steps_of
+from kindex.transforms import Transform, drops, several
+
+if TYPE_CHECKING:
+    from kindex.keys import ObjectKey
+    from kindex.paths import JsonPath
+    from kindex.read_only import Json
+
+T = TypeVar("T")
+
+OnDecodeError: TypeAlias = Literal["raise", "skip"]
+
+
+@attrs.frozen
+class Page(Generic[T]):
+    """A list, or a part of one.
+
+    Attributes:
+        objects: its items.
+        resource_version: of the list; ``""`` if it has none.
+        continue_token: for the next part; ``""`` if this is the last.
+        remaining: how many more there are, if the server says so.
+        kind: of the items, ``""`` if the list does not tell.
+        api_version: of the items.
+        skipped: items that could not be decoded, where that is allowed.
+    """
+
+    objects: list[T]
+    resource_version: str
+    continue_token: str
+    remaining: int | None
+    kind: str
+    api_version: str
+    skipped: int = 0
+
+
+class ObjectEvent(msgspec.Struct, Generic[T], frozen=True):
+    """A watch said what became of an object; of a deleted one this is the last state."""
+
+    type: Literal["ADDED", "MODIFIED", "DELETED"]
+    object: T
+
+
+class BookmarkEvent(msgspec.Struct, frozen=True):
+    """A watch said up to which resource version all was sent; *initial_events_end* marks the end of the list part."""
+
+    resource_version: str
+    initial_events_end: bool = False
+
+
+class Status(msgspec.Struct, frozen=True):
+    """What an API server says of a failure; ``raw`` has all of it."""
+
+    code: int
+    reason: str
+    message: str
+    retry_after_seconds: int | None = None
+    raw: Any = None  # Any: JSON
+
+
+class ErrorEvent(msgspec.Struct, frozen=True):
+    """A watch failed."""
+
+    status: Status
+
+
+class SkippedEvent(msgspec.Struct, frozen=True):
+    """A watch sent an object that could not be decoded, where that is allowed; *error* says why."""
+
+    type: Literal["ADDED", "MODIFIED", "DELETED"]
+    key: ObjectKey
+    resource_version: str
+    error: DecodeError
+
+
+WatchEvent: TypeAlias = ObjectEvent[T] | BookmarkEvent | ErrorEvent | SkippedEvent
+"""One line of a watch."""
+
+
+class Decoder(Generic[T]):
+    """Makes objects of what an API server sends; the subclasses say which. For one thread at a time.
+
+    Attributes:
+        saved_bytes: how much JSON transforms have dropped.
+        skipped: how many objects could not be decoded and were left out.
+    """
+
+    def __init__(self) -> None:
+        self.saved_bytes = 0
+        self.skipped = 0
+
+    @property
+    def misfits(self) -> int:
+        """How many objects were not of the shape that was compiled; they are decoded right, slowly."""
+        return 0
+
+    def decode(self, text: bytes, *, api_version: str = "", kind: str = "") -> T:
+        """Make an object of its JSON.
+
+        Args:
+            text: the JSON.
+            api_version: stands in where the text has none.
+            kind: the same.
+
+        Raises:
+            DecodeError: it is no object.
+        """
+        raise NotImplementedError
+
+    def decode_list(self, body: bytes) -> Page[T]:
+        """Make the objects of a list; each gets the kind of the list, which its items lack.
+
+        Raises:
+            DecodeError: it is no list, or an item is no object; says which. Nothing is given then.
+        """
+        envelope, items = _list_of(body)
+        kind = envelope.kind.removesuffix("List") if envelope.kind.endswith("List") else ""
+        api_version = envelope.api_version if kind else ""  # a List of all kinds is v1, its items need not be
+        remaining = envelope.metadata.remaining
+        objects: list[T] = []
+        skipped_before = self.skipped
+        for position, item in enumerate(items):
+            text = bytes(item)  # a copy: the item is a view of the body
+            try:
+                objects.append(self.decode(text, api_version=api_version, kind=kind))
+            except DecodeError as error:
+                if self._skipped(text) is None:
+                    raise _of_item(error.reason, position, envelope.kind, text) from error
+        return Page(
+            objects,
+            text_of(envelope.metadata.resource_version),
+            text_of(envelope.metadata.next),
+            remaining if type(remaining) is int else None,
+            kind,
+            api_version,
+            self.skipped - skipped_before,
+        )
+
+    def decode_event(self, line: bytes, *, api_version: str = "", kind: str = "") -> WatchEvent[T]:
+        """Make the event of a line of a watch. A bookmark is never taken for an object, nor is an error's Status.
+
+        Raises:
+            DecodeError: it is no event, or its object is none.
+        """
+        try:
+            event = _decode_line(line)
+            match event.type:
+                case "BOOKMARK":
+                    return _bookmark_of(event.object)
+                case "ERROR":
+                    return ErrorEvent(_status_of(event.object))
+                case "ADDED" | "MODIFIED" | "DELETED" as change:
+                    text = bytes(event.object)  # a copy: the object is a view of the line
+                case _:
+                    raise DecodeError(f"a watch event {_excerpt(line)}", f"its type is {event.type!r}")
+        except JSON_ERRORS as error:
+            raise DecodeError(f"a watch event {_excerpt(line)}", str(error)) from error
+        try:
+            return ObjectEvent(change, self.decode(text, api_version=api_version, kind=kind))
+        except DecodeError as error:
+            skipped = self._skipped(text)
+            if skipped is None:
+                raise
+            return SkippedEvent(change, skipped.key, skipped.resource_version, error)
+
+    def _skipped(self, text: bytes) -> LazyObject | None:  # noqa: ARG002 - for the one that skips
+        """Give an object that cannot be decoded, if it may be left out, and count it."""
+        return None
+
+
+class LazyDecoder(Decoder[LazyObject]):
+    """Makes LazyObjects: about 5 us for a pod of 5.6 kB on a quiet machine, and nothing the collector must visit.
+
+    Args:
+        paths: what indexers read; their values are decoded in the same pass, and at hand when the object is filed.
+        transform: LazyObject -> LazyObject, or several, in order. The values at *paths* are taken before them.
+
+    >>> decoder = LazyDecoder(paths=["spec.nodeName"])
+    >>> body = b'''{"kind": "PodList", "apiVersion": "v1", "metadata": {"resourceVersion": "7"},
+    ...     "items": [{"metadata": {"name": "a"}, "spec": {"nodeName": "n1"}}]}'''
+    >>> page = decoder.decode_list(body)
+    >>> page.resource_version, page.objects
+    ('7', [<LazyObject v1 Pod a, 55 bytes>])
+    >>> decoder.decode_event(b'{"type": "BOOKMARK", "object": {"kind": "Pod", "metadata": {"resourceVersion": "9"}}}')
+    BookmarkEvent(resource_version='9', initial_events_end=False)
+    """
+
+    def __init__(
+        self,
+        paths: Iterable[str | JsonPath] = (),
+        *,
+        transform: Transform[LazyObject] | Sequence[Transform[LazyObject]] | None = None,
+    ) -> None:
+        super().__init__()
+        self._transforms = several(transform)
+        asked = [steps_of(str(path)) for path in paths]
+        in_metadata = [steps for steps in asked if steps[0] == "metadata"]
+        taken = [steps for steps in in_metadata if any(drops(each, steps) for each in self._transforms)]
+        self._intake = Intake(asked, taken=taken)
+
+    @property
+    def misfits(self) -> int:
+        """How many objects were not of the shape that was compiled; they are decoded right, slowly."""
+        return self._intake.misfits
+
+    def decode(self, text: bytes, *, api_version: str = "", kind: str = "") -> LazyObject:
+        """Make a LazyObject, and hand it through the transforms.
+
+        Raises:
+            DecodeError: *text* is not the JSON of an object.
+            InvalidObjectError: a transform gave something else than a LazyObject.
+        """
+        obj = self._intake.take(text, api_version, kind)
+        if self._transforms:
+            before = len(obj.raw)
+            for transform in self._transforms:
+                obj = transform(obj)
+                if type(obj) is not LazyObject:
+                    raise InvalidObjectError(f"the transform {transform!r} gave {obj!r}, not a LazyObject")
+            self.saved_bytes += before - len(obj.raw)
+        return obj
+
+
+class DictDecoder(Decoder["dict[str, Json]"]):
+    """Makes plain dicts, with ``apiVersion`` and ``kind`` filled in.
+
+    Args:
+        transform: dict -> dict, or several, in order. Of kindex's own, ``strip_managed_fields`` and ``intern_strings``
+            take dicts; a dict cannot say that it is partial, so the others refuse it.
+
+    >>> DictDecoder().decode(b'{"metadata": {"name": "a"}}', api_version="v1", kind="Pod")
+    {'apiVersion': 'v1', 'kind': 'Pod', 'metadata': {'name': 'a'}}
+    """
+
+    def __init__(
+        self, *, transform: Transform[dict[str, Json]] | Sequence[Transform[dict[str, Json]]] | None = None
+    ) -> None:
+        super().__init__()
+        self._transforms = several(transform)
+
+    def decode(self, text: bytes, *, api_version: str = "", kind: str = "") -> dict[str, Json]:
+        """Make a dict, and hand it through the transforms.
+
+        Raises:
+            DecodeError: *text* is not the JSON of an object.
+        """
+        try:
+            obj = _decode_dict(text)
+        except JSON_ERRORS as error:
+            raise DecodeError("an object", str(error)) from error
+        given = {"apiVersion": api_version, "kind": kind}
+        lacking = {name: text for name, text in given.items() if text and is_odd(obj.get(name, ""))}
+        if lacking:
+            obj = {**lacking, **{name: value for name, value in obj.items() if name not in lacking}}
+        if obj.get("kind") == "Table":
+            raise DecodeError("a Table", NO_TABLE)
+        for transform in self._transforms:
+            obj = transform(obj)
+        return obj
+
+    def decode_list(self, body: bytes) -> Page[dict[str, Json]]:
+        """Make the dicts of a list, with Python's collector paused: it would take twice as long as the decoding."""
+        with _collector_paused():
+            return super().decode_list(body)
+
+
+class TypeDecoder(Decoder[T]):
+    """Makes instances of a type: a msgspec Struct, dataclass, attrs class, TypedDict or pydantic model.
+
+    Args:
+        cls: the type.
+        on_decode_error: what becomes of an object that is none: ``"raise"`` fails the list or the event, ``"skip"``
+            leaves it out, and counts it in ``skipped``.
+
+    >>> class Pod(msgspec.Struct):
+    ...     kind: str
+    ...     metadata: dict[str, str]
+    >>> TypeDecoder(Pod).decode(b'{"metadata": {"name": "a"}}', kind="Pod")
+    Pod(kind='Pod', metadata={'name': 'a'})
+    """
+
+    def __init__(self, cls: type[T], *, on_decode_error: OnDecodeError = "raise") -> None:
+        super().__init__()
+        if on_decode_error not in ("raise", "skip"):
+            raise DecodeError("on_decode_error", f"it is 'raise' or 'skip', not {on_decode_error!r}")
+        self._cls = cls
+        self._on_decode_error = on_decode_error
+        self._intake = Intake()
+
+    def decode(self, text: bytes, *, api_version: str = "", kind: str = "") -> T:
+        """Make an instance of the type.
+
+        Raises:
+            DecodeError: *text* is not the JSON of one.
+        """
+        return self._intake.take(text, api_version, kind).to(self._cls)
+
+    def decode_list(self, body: bytes) -> Page[T]:
+        """Make the objects of a list, with Python's collector paused: it would take longer than the decoding."""
+        with _collector_paused():
+            return super().decode_list(body)
+
+    def _skipped(self, text: bytes) -> LazyObject | None:
+        """Give what is an object, but not of this type; what is no object at all is an error all the same."""
+        if self._on_decode_error == "raise":
+            return None
+        try:
+            skipped = self._intake.take(text)
+        except DecodeError:
+            return None
+        self.skipped += 1
+        return skipped
+
+
+_decode_dict = msgspec.json.Decoder(dict[str, Any]).decode
+
+
+# Lists
+
+
+class _ListMeta(msgspec.Struct, frozen=True):
+    # Any: what the server sends, right or not.
+    resource_version: Any = msgspec.field(name="resourceVersion", default=None)
+    next: Any = msgspec.field(name="continue", default=None)
+    remaining: Any = msgspec.field(name="remainingItemCount", default=None)
+
+
+class _NoList(msgspec.Struct, frozen=True):
+    """An object where items should be."""
+
+
+class _Envelope(msgspec.Struct, frozen=True):
+    # Any: a union of JSON's types that msgspec decodes and a type checker cannot follow.
+    items: _NoList | list[msgspec.Raw] | SCALARS = UNSET
+    metadata: _ListMeta | NOT_OBJECTS = _ListMeta()
+    kind: Any = ""
+    api_version: Any = msgspec.field(name="apiVersion", default="")
+
+
+_decode_envelope = msgspec.json.Decoder(_Envelope).decode
+
+
+def _list_of(body: bytes) -> tuple[_Envelope, list[msgspec.Raw]]:
+    """Decode what stands around the items of a list.
+
+    Raises:
+        DecodeError: it is no list.
+    """
+    try:
+        envelope = _decode_envelope(body)
+    except JSON_ERRORS as error:
+        raise _broken_list(body, error) from error
+    envelope = msgspec.structs.replace(
+        envelope,
+        kind=text_of(envelope.kind),
+        api_version=text_of(envelope.api_version),
+        metadata=envelope.metadata if isinstance(envelope.metadata, _ListMeta) else _ListMeta(),
+    )
+    what = f"{envelope.kind or 'an object without kind'} instead of a list"
+    if envelope.kind == "Table":
+        raise DecodeError("a Table", NO_TABLE)
+    if envelope.kind == "Status":
+        status = _status_of(body)
+        raise DecodeError("a Status instead of a list", f"{status.code} {status.reason}: {status.message}")
+    if envelope.items is UNSET:
+        raise DecodeError(what, "it has no items")
+    if envelope.items is None:  # how Go writes an empty list that was never made
+        return envelope, []
+    if not isinstance(envelope.items, list):
+        raise DecodeError(what, "its items are no list")
+    return envelope, envelope.items
+
+
+def _of_item(reason: str, position: int, kind: str, text: bytes) -> DecodeError:
+    """Say which item of a list is wrong, by its position and, where it has one, its name."""
+    name = _NAME.search(text)
+    shown = f" ({name[1].decode('utf-8', 'replace')})" if name else ""
+    return DecodeError(f"item {position} of {kind or 'a list'}{shown}", reason, position)
+
+
+def _broken_list(body: bytes, error: Exception) -> DecodeError:
+    """Say at which item a body is broken, if it gets as far as the items."""
+    text = body.decode("utf-8", "surrogateescape")
+    start = _ITEMS.search(text)
+    if start is None:
+        return DecodeError(f"a list {_excerpt(body)}", str(error))
+    kind = _LIST_KIND.search(text)
+    scanner = json.JSONDecoder()
+    at, position = start.end(), 0
+    while not text.startswith("]", at):
+        try:
+            _, end = scanner.raw_decode(text, at)
+            plain_json(text[at:end])  # Python's own decoder admits more
+        except (ValueError, *JSON_ERRORS):
+            item = text[at : at + _LOOKED_AT].encode("utf-8", "surrogateescape")
+            return _of_item(str(error), position, kind[1] if kind else "", item)
+        at = len(text) - len(text[end:].lstrip(" \t\n\r,"))
+        position += 1
+    return DecodeError(f"a list {_excerpt(body)}", str(error))
+
+
+_ITEMS = re.compile(r'"items"\s*:\s*\[\s*')
+_LIST_KIND = re.compile(r'"kind"\s*:\s*"(\w*List)"')
+_NAME = re.compile(rb'"name"\s*:\s*"([^"\\\x00-\x1f]*)"')
+"""A name in JSON text, such as metadata's, which comes first; in a message a wrong one does no harm."""
+
+_LOOKED_AT: Final = 2_000
+"""How far into a broken item its name is looked for."""
+
+
+# Events
+
+
+class _Line(msgspec.Struct, frozen=True):
+    type: Any = None  # Any: what was sent
+    object: msgspec.Raw = msgspec.Raw(b"null")
+
+
+class _BookmarkMeta(msgspec.Struct, frozen=True):
+    resource_version: Any = msgspec.field(name="resourceVersion", default="")  # Any: what was sent, here and below
+    annotations: Any = None
+
+
+class _BookmarkObject(msgspec.Struct, frozen=True):
+    metadata: _BookmarkMeta | NOT_OBJECTS = _BookmarkMeta()
+
+
+_decode_line = msgspec.json.Decoder(_Line).decode
+_decode_bookmark = msgspec.json.Decoder(_BookmarkObject).decode
+
+
+def _bookmark_of(text: msgspec.Raw) -> BookmarkEvent:
+    """Read the metadata of a bookmark, and nothing else: its object is none, and may lack what others must have."""
+    metadata = _decode_bookmark(text).metadata
+    if not isinstance(metadata, _BookmarkMeta):
+        return BookmarkEvent("")
+    annotations = metadata.annotations
+    ends = isinstance(annotations, dict) and annotations.get("k8s.io/initial-events-end") == "true"
+    return BookmarkEvent(text_of(metadata.resource_version), ends)
+
+
+def _status_of(text: bytes | msgspec.Raw) -> Status:
+    raw = plain_json(text)
+    status = raw if isinstance(raw, dict) else {}
+    details = status.get("details")
+    code, delay = status.get("code"), details.get("retryAfterSeconds") if isinstance(details, dict) else None
+    return Status(
+        code if type(code) is int else 0,
+        text_of(status.get("reason")),
+        text_of(status.get("message")),
+        delay if type(delay) is int else None,
+        raw,
+    )
+
+
+def _excerpt(text: bytes) -> str:
+    shown = text[:60].decode("utf-8", "replace")
+    return f"({shown!r}{'...' if len(text) > len(shown) else ''})"
+
+
+@contextmanager
+def _collector_paused() -> Iterator[None]:
+    """Pause Python's cyclic collector, which would look at all fresh objects again and again, and finds nothing.
+
+    Measured on 5,000 pods decoded to dicts: 121 us a pod with it, 52 without. The switch is the process's: if another
+    thread turns the collector on meanwhile, this costs time, and nothing else.
+    """
+    if not gc.isenabled():
+        yield
+        return
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.enable()
