@@ -216,15 +216,30 @@ class LazyDecoder(Decoder[LazyObject]):
     ) -> None:
         super().__init__()
         self._transforms = several(transform)
-        asked = [steps_of(str(path)) for path in paths]
-        in_metadata = [steps for steps in asked if steps[0] == "metadata"]
-        taken = [steps for steps in in_metadata if any(drops(each, steps) for each in self._transforms)]
-        self._intake = Intake(asked, taken=taken)
+        self._paths: dict[str, None] = {}
+        self._past_misfits = 0
+        self._intake = Intake()
+        self.add_paths(paths)
 
     @property
     def misfits(self) -> int:
         """How many objects were not of the shape that was compiled; they are decoded right, slowly."""
-        return self._intake.misfits
+        return self._past_misfits + self._intake.misfits
+
+    def add_paths(self, paths: Iterable[str | JsonPath]) -> None:
+        """Decode the values at *paths*, too, in the same pass, from the next object on; from any thread.
+
+        >>> decoder = LazyDecoder()
+        >>> decoder.add_paths(["spec.nodeName"])
+        >>> decoder.decode(b'{"metadata": {"name": "a"}, "spec": {"nodeName": "n1"}}').path("spec.nodeName")
+        'n1'
+        """
+        self._paths.update(dict.fromkeys(map(str, paths)))
+        asked = [steps_of(path) for path in self._paths]
+        in_metadata = [steps for steps in asked if steps[0] == "metadata"]
+        taken = [steps for steps in in_metadata if any(drops(each, steps) for each in self._transforms)]
+        self._past_misfits += self._intake.misfits
+        self._intake = Intake(asked, taken=taken)
 
     def decode(self, text: bytes, *, api_version: str = "", kind: str = "") -> LazyObject:
         """Make a LazyObject, and hand it through the transforms.

@@ -6,6 +6,7 @@ import threading
 from collections import deque
 from contextlib import suppress
 from functools import partial
+from itertools import chain
 from queue import Empty
 from time import monotonic
 from typing import TYPE_CHECKING, Generic, Literal, TypeAlias, TypeVar
@@ -13,7 +14,7 @@ from weakref import ref
 
 from kindex.deltas import deltas_of
 from kindex.errors import FollowerTooSlow, QueryError
-from kindex.feed import Inbox, feed_of
+from kindex.feed import Change, Inbox, feed_of
 from kindex.forks import tell_when_forked
 from kindex.objects import uid_changed
 
@@ -23,7 +24,6 @@ if TYPE_CHECKING:
 
     from kindex.core import Core
     from kindex.deltas import Delta
-    from kindex.feed import Change
     from kindex.filters import Filter
     from kindex.keys import ObjectKey
 
@@ -80,6 +80,7 @@ class Follower(Generic[T]):
         self._ready: deque[Delta[T]] = deque()
         self._given = 0
         self._looked = False
+        self._again = False
         self.synced = False
         """Whether all that there was at the beginning has been given, and the next delta was asked for."""
         tell_when_forked(self)
@@ -142,6 +143,20 @@ class Follower(Generic[T]):
         while (delta := self._next() if deltas else None) is not None:
             deltas.append(delta)
         return deltas
+
+    def resync(self) -> None:
+        """Give each object again, after what waits, as an Updated whose old and new are the same; from any thread.
+
+        >>> from kindex import Store
+        >>> pods = Store(name="pods")
+        >>> _ = pods.put({"metadata": {"name": "a", "namespace": "x"}})
+        >>> with pods.follow(replay=False) as follower:
+        ...     follower.resync()
+        ...     [(type(delta).__name__, delta.old is delta.new) for delta in follower.take()]
+        [('Updated', True)]
+        """
+        self._again = True
+        self._inbox.wake()
 
     def close(self) -> None:
         """Follow no more; what waits is dropped. May be done again, from any thread, also while another one waits."""
@@ -225,13 +240,21 @@ class Follower(Generic[T]):
         core.check_may_read()
         with core.lock:
             core.settle()
-            waiting = inbox.behind is not None or len(inbox) > 0
+            again, self._again = self._again, False
+            waiting = again or inbox.behind is not None or len(inbox) > 0
             changes = inbox.taken(core.generation)
+            slots, revision = core.generation.slots, core.generation.revision
+            there = zip(slots.keys.copy(), slots.objects.copy(), strict=True) if again else ()
         if inbox.too_slow:
             self.close()
             raise FollowerTooSlow(self._name, LIMIT)
         self._looked = True
-        self._changes = iter(changes)
+        repeated = (
+            Change(key, obj, obj, revision, final_state_known=True)
+            for key, obj in there
+            if key is not None and obj is not None
+        )
+        self._changes = chain(changes, repeated)
         return waiting
 
     def _learn(self) -> None:

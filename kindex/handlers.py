@@ -135,6 +135,15 @@ class Registration(Generic[T]):
         """Wait until ``synced``; False if that took longer."""
         return self._handlers.synced.wait(timeout_seconds)
 
+    @property
+    def calling(self) -> bool:
+        """Whether it is one of the functions that asks: this is the registration's own thread."""
+        return threading.current_thread() is self._thread
+
+    def resync(self) -> None:
+        """Call ``on_update`` with each object that there is, after what waits; old and new are the same. No I/O."""
+        self._follower.resync()
+
     def remove(self) -> None:
         """Call the functions no more. A call that is under way goes on; see ``join``. May be done again."""
         self._follower.close()

@@ -1,0 +1,275 @@
+"""TaskDriver: a driver with a task of its own, which asks an AsyncSource and waits; and other things of an event loop.
+
+This module is imported where an AsyncInformer is made: whoever has none does not load asyncio.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import AsyncIterator, Callable
+from contextlib import suppress
+from functools import partial
+from typing import Any, Final, TypeVar
+
+from kindex.informer.bells import Bells
+from kindex.informer.clocks import Clock, SystemClock
+from kindex.informer.commands import Replace, Wait
+from kindex.informer.driving import Asked, Driver
+from kindex.informer.events import Ended, Event, Opened, Silent, Woken
+from kindex.informer.reflector import Reflector
+from kindex.sources.base import AsyncSource, AsyncStream, ListRequest, Page, Source, Stream, WatchEvent, WatchRequest
+from kindex.store import Store
+
+T = TypeVar("T")
+R = TypeVar("R")
+
+_MANY: Final = 1_000
+"""Lists of more objects are put into the store by a thread: the loop must not stand still for that."""
+
+_AHEAD: Final = 1_000
+"""So many events may wait for the loop; then nothing is read."""
+
+_CLOSING_SECONDS: Final = 1.0
+"""How long closing a stream may take; then it is left to itself."""
+
+
+class TaskDriver(Driver[T]):
+    """Keeps a store equal to an AsyncSource, in a task of the running loop."""
+
+    def __init__(
+        self,
+        name: str,
+        reflector: Reflector[T],
+        store: Store[T],
+        source: AsyncSource[T],
+        *,
+        clock: Clock,
+        **settings: Any,  # noqa: ANN401 - as Driver takes them
+    ) -> None:
+        """Prepare to drive."""
+        super().__init__(name, reflector, store, clock=clock, **settings)
+        self._source = source
+        self._stream: AsyncStream[T] | None = None
+        self._left: AsyncStream[T] | None = None
+        self._events: AsyncIterator[WatchEvent[T]] | None = None
+        self._silence_seconds = 0.0
+        self._task: asyncio.Task[None] | None = None
+
+    def start(self) -> None:
+        """Begin, in the running loop."""
+        self._task = asyncio.get_running_loop().create_task(self._run(), name=f"kindex-{self.name}")
+
+    def cancel(self) -> None:
+        """Let the task come to its end, without waiting; in its loop. May be done again."""
+        if self._task is not None and not self.over:
+            self._task.cancel()
+
+    async def stop(self) -> None:
+        """Come to the end, at once. May be done again."""
+        self.cancel()
+        if self._task is not None and not self._task.done():
+            await asyncio.wait([self._task])
+
+    def hang_up(self) -> None:
+        """Let go of the stream, as the next thing."""
+        self._left, self._stream, self._events = self._stream, None, None
+
+    async def _run(self) -> None:
+        failure: BaseException | None = None
+        try:
+            asked = self.begin()
+            while True:
+                asked = self.tell(await self._answer(asked))
+        except asyncio.CancelledError:
+            pass  # by stop, or by a loop that ends
+        except BaseException as error:  # noqa: BLE001 - nobody awaits this task to hear of it
+            failure = error
+        finally:
+            if self._stream is not None:
+                self.hang_up()
+            self.end(failure)
+            await self._close()
+
+    async def _answer(self, asked: Asked[T] | None) -> Event[T]:
+        """Do what was asked, and say what came of it."""
+        if self._left is not None:
+            await self._close()
+        match asked:
+            case None:
+                return await self._read()
+            case Replace():
+                if len(asked.objects) <= _MANY:
+                    return self.replace(asked)
+                return await asyncio.to_thread(self.replace, asked)
+            case Wait(seconds=seconds):
+                await pause(self._clock, seconds)
+                return Woken()
+            case _:
+                try:
+                    return await self._ask(asked)
+                except Exception as error:  # noqa: BLE001 - a source may raise anything
+                    return self.failed(error)
+
+    async def _ask(self, request: ListRequest | WatchRequest) -> Event[T]:
+        if isinstance(request, ListRequest):
+            return self.taken_in(await self._source.list_page(request))
+        self._stream = await self._source.watch(request)
+        self._events = aiter(self._stream)
+        self._silence_seconds = request.silence_seconds
+        return Opened()
+
+    async def _read(self) -> Event[T]:
+        """Wait for what the stream gives next."""
+        assert self._events is not None, "no stream is open"
+        try:
+            async with asyncio.timeout(self._silence_seconds):
+                event = await anext(self._events)
+        except StopAsyncIteration:
+            return Ended()
+        except TimeoutError:
+            return Silent()
+        except Exception as error:  # noqa: BLE001 - a source may raise anything
+            return self.failed(error)
+        return self.taken_in(event)
+
+    async def _close(self) -> None:
+        """Close the stream that was hung up."""
+        left, self._left = self._left, None
+        with suppress(Exception):  # it may be anybody's, and it is over for us
+            if left is not None:
+                async with asyncio.timeout(_CLOSING_SECONDS):
+                    await left.aclose()
+
+
+async def wait_until(bells: Bells, ready: Callable[[], bool], timeout_seconds: float | None) -> bool:
+    """Wait until *ready* says so; it is asked again when *bells* ring. False if that took too long."""
+    rung = asyncio.Event()
+    with bells.hung(partial(asyncio.get_running_loop().call_soon_threadsafe, rung.set)):
+        try:
+            async with asyncio.timeout(timeout_seconds):
+                while not ready():
+                    rung.clear()
+                    if ready():  # again: it may have become so before the bell was cleared
+                        break
+                    await rung.wait()
+        except TimeoutError:
+            return ready()
+    return True
+
+
+async def pause(clock: Clock, seconds: float) -> None:
+    """Let time pass, as *clock* goes."""
+    if isinstance(clock, SystemClock):
+        await asyncio.sleep(seconds)
+        return
+    interrupt = clock.interrupt()
+    try:
+        await in_thread(interrupt.wait, seconds)
+    finally:
+        interrupt.set()
+
+
+async def in_thread(function: Callable[..., R], *args: object, unwanted: Callable[[R], object] | None = None) -> R:
+    """Call a function that blocks in a thread of its own, a daemon; nobody waits for it when the loop ends.
+
+    Args:
+        function: to be called.
+        args: its arguments.
+        unwanted: what to do with a result that comes after this call was cancelled.
+    """
+    loop = asyncio.get_running_loop()
+    done: asyncio.Future[R] = loop.create_future()
+
+    def settle(result: R | None, error: BaseException | None) -> None:
+        if not done.done():
+            if error is None:
+                done.set_result(result)  # type: ignore[arg-type]  # there is one, if there is no error
+            else:
+                done.set_exception(error)
+        elif error is None and unwanted is not None:
+            unwanted(result)  # type: ignore[arg-type]  # the same
+
+    def run() -> None:
+        result: R | None = None
+        failure: BaseException | None = None
+        try:
+            result = function(*args)
+        except BaseException as error:  # noqa: BLE001 - whoever awaits gets it
+            failure = error
+        if isinstance(failure, StopIteration):  # which no future can hold
+            failure = StopAsyncIteration()
+        try:
+            loop.call_soon_threadsafe(settle, result, failure)
+        except RuntimeError:  # the loop is closed
+            if failure is None and unwanted is not None:
+                unwanted(result)  # type: ignore[arg-type]  # the same
+
+    threading.Thread(target=run, name=f"kindex-{getattr(function, '__name__', 'call')}", daemon=True).start()
+    return await done
+
+
+class ThreadedSource(AsyncSource[T]):
+    """A Source as an AsyncSource: threads wait where it blocks."""
+
+    def __init__(self, source: Source[T]) -> None:
+        """Ask *source*."""
+        self._source = source
+
+    @property
+    def name(self) -> str:
+        """What it lists."""
+        return self._source.name
+
+    @property
+    def offers_watch_list(self) -> bool:
+        """Whether to try watches with initial events."""
+        return self._source.offers_watch_list
+
+    async def list_page(self, request: ListRequest) -> Page[T]:
+        """Get one page."""
+        return await in_thread(self._source.list_page, request)
+
+    async def watch(self, request: WatchRequest) -> AsyncStream[T]:
+        """Open a watch."""
+        stream = await in_thread(self._source.watch, request, unwanted=lambda late: late.close())
+        return _ThreadedStream(stream)
+
+
+class _ThreadedStream(AsyncStream[T]):
+    """A Stream as an AsyncStream: a thread reads it, some events ahead."""
+
+    def __init__(self, stream: Stream[T]) -> None:
+        self._stream = stream
+        self._loop = asyncio.get_running_loop()
+        self._arrived: asyncio.Queue[WatchEvent[T] | BaseException] = asyncio.Queue()
+        self._room = threading.Semaphore(_AHEAD)
+        threading.Thread(target=self._run, name="kindex-stream", daemon=True).start()
+
+    def __aiter__(self) -> AsyncIterator[WatchEvent[T]]:
+        return self
+
+    async def __anext__(self) -> WatchEvent[T]:
+        arrived = await self._arrived.get()
+        self._room.release()
+        if isinstance(arrived, BaseException):
+            raise arrived
+        return arrived
+
+    async def aclose(self) -> None:
+        """Let go of the connection; the thread ends."""
+        self._stream.close()
+        self._room.release()
+
+    def _run(self) -> None:
+        end: BaseException = StopAsyncIteration()
+        with suppress(RuntimeError):  # the loop is closed: nobody reads on
+            try:
+                for event in self._stream:
+                    self._room.acquire()
+                    self._loop.call_soon_threadsafe(self._arrived.put_nowait, event)
+            except RuntimeError:
+                self._stream.close()
+            except Exception as error:  # noqa: BLE001 - whoever reads gets it
+                end = error
+            self._loop.call_soon_threadsafe(self._arrived.put_nowait, end)
