@@ -312,18 +312,17 @@ class AnyInformer(Generic[T, D]):
             SyncTimeoutError: it did not come in time.
             NotSyncedError: it will not come.
         """
-        if namespace is not None:
-            if namespace not in self._drivers:
-                raise self._unwatched(namespace)
-            if self._drivers[namespace].synced:
-                return
-        elif self._synced:
+        drivers = self._drivers
+        if namespace is not None and namespace not in drivers:
+            raise self._unwatched(namespace)
+        if self._synced if namespace is None else drivers[namespace].synced:
             return
-        cause = self.errors.get(namespace) or self.last_error
+        waited_for = self._concerned() if namespace is None else [drivers[namespace]]
+        cause = next((driver.error for driver in waited_for if driver.error is not None), None)
         if self._over():
             raise NotSyncedError(self._name, f"was stopped before it synced{_because(cause)}") from cause
-        took = f"has not synced in {timeout_seconds:g} s: {self._whats_missing()}"
-        raise SyncTimeoutError(self._name, took) from cause
+        what = "has not synced" if namespace is None else f"has not listed namespace {namespace!r}"
+        raise SyncTimeoutError(self._name, f"{what} in {timeout_seconds:g} s: {_whats_missing(waited_for)}") from cause
 
     def _check_may_wait(self) -> None:
         """Refuse to wait for what nobody brings about.
@@ -432,7 +431,7 @@ class AnyInformer(Generic[T, D]):
                     "use it in a with block, or call start() and wait_synced()",
                 )
             raise NotSyncedError(
-                self._name, f"has not synced: {self._whats_missing()}", "wait_synced() waits for it"
+                self._name, f"has not synced: {_whats_missing(self._concerned())}", "wait_synced() waits for it"
             ) from self.last_error
         if self._conduct.namespaces is None:
             return
@@ -451,15 +450,6 @@ class AnyInformer(Generic[T, D]):
             self._name, f"does not watch namespace {namespace!r}, but {there}", f"add_namespace({namespace!r})"
         )
 
-    def _whats_missing(self) -> str:
-        missing = [driver for driver in self._concerned() if not driver.synced]
-        causes = [
-            f"{'' if driver.namespace is None else f'namespace {driver.namespace!r}: '}"
-            f"{driver.error or 'the first list is not complete'}"
-            for driver in missing
-        ]
-        return "; ".join(causes) or "the first list is not complete"
-
     def _reasons(self) -> Iterator[str]:
         if self._forked is not None:
             yield f"{self._name}: {self._forked}"
@@ -477,3 +467,15 @@ class AnyInformer(Generic[T, D]):
 
 def _because(error: BaseException | None) -> str:
     return "" if error is None else f": {error}"
+
+
+def _whats_missing(drivers: Iterable[Driver[Any]]) -> str:  # Any: of whatever objects
+    """Say which of *drivers* have not listed anything, and why."""
+    missing = [driver for driver in drivers if not driver.synced]
+    reasons = [str(driver.error or "the first list is not complete") for driver in missing]
+    if len(missing) == 1:
+        return reasons[0]
+    return (
+        "; ".join(f"namespace {driver.namespace!r}: {reason}" for driver, reason in zip(missing, reasons, strict=True))
+        or "the first list is not complete"
+    )
