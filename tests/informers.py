@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 import threading
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
 from contextlib import contextmanager
 from queue import Queue
 from typing import TYPE_CHECKING, Any, NoReturn
 
+from kindex.informer.tasks import wait_until
 from kindex.sources.errors import SourceError
 from kindex.testing import FakeSource
 
@@ -16,7 +18,7 @@ if TYPE_CHECKING:
 
     from kindex import Delta, Registration, StoreView
     from kindex.informer.informing import AnyInformer
-    from kindex.sources.base import ListRequest, Page, WatchRequest
+    from kindex.sources.base import ListRequest, Page, WatchEvent, WatchRequest
     from kindex.testing.fake_streams import FakeStream
     from tests.pods import Pod
 
@@ -125,3 +127,55 @@ def until(informer: AnyInformer[Any, Any], holds: Callable[[], object]) -> None:
 def caught_up(view: StoreView[Any], source: FakeSource) -> None:
     """Wait until the view has all that the source has said."""
     view.wait_version(source.resource_version, PATIENCE)
+
+
+async def until_async(informer: AnyInformer[Any, Any], holds: Callable[[], object]) -> None:
+    """Wait as ``until`` does, in an event loop."""
+    assert await wait_until(informer._bells, lambda: bool(holds()), PATIENCE), f"{informer}: {informer.errors}"
+
+
+class InLoop:
+    """A FakeSource as an AsyncSource without threads; its streams are looked at again whenever something was done.
+
+    Attributes:
+        hangs: what never answers: lists, watches, or the closing of a stream.
+    """
+
+    offers_watch_list = False
+
+    def __init__(self, source: FakeSource, *, hangs: frozenset[str] = frozenset()) -> None:
+        self.source = source
+        self.name = source.name
+        self.hangs = hangs
+        self.closed = 0
+
+    async def list_page(self, request: ListRequest) -> Page[Pod]:
+        await asyncio.sleep(3600 if "list" in self.hangs else 0)
+        return self.source.list_page(request)
+
+    async def watch(self, request: WatchRequest) -> InLoopStream:
+        await asyncio.sleep(3600 if "watch" in self.hangs else 0)
+        return InLoopStream(self, self.source.watch(request))
+
+
+class InLoopStream:
+    """A stream of such a source."""
+
+    def __init__(self, source: InLoop, stream: FakeStream) -> None:
+        self._source = source
+        self._stream = stream
+
+    async def __aiter__(self) -> AsyncIterator[WatchEvent[Pod]]:
+        while True:
+            while not self._stream.ready:  # noqa: ASYNC110 - nobody tells when a FakeStream is ready
+                await asyncio.sleep(0)
+            try:
+                event = next(self._stream)
+            except StopIteration:
+                return
+            yield event
+
+    async def aclose(self) -> None:
+        self._source.closed += 1
+        self._stream.close()
+        await asyncio.sleep(3600 if "close" in self._source.hangs else 0)

@@ -203,14 +203,6 @@ class Driver(Generic[T]):
 
     def end(self, failure: BaseException | None = None) -> None:
         """Take note that nobody drives any more, and let go of what was listed and not applied."""
-        state = self._state
-        self._over = True
-        self.failure = failure
-        if state is not None:
-            memory = msgspec.structs.replace(
-                state.memory, stats=state.stats, resource_version=state.resource_version, error=state.error
-            )
-            self._state = Waiting(memory, Opening(memory, WatchRequest(self.namespace)), until=inf)
         match failure:
             case None:
                 pass
@@ -218,6 +210,16 @@ class Driver(Generic[T]):
                 _log.error("%s: stopped: %s", self.name, failure)
             case _:  # nobody expected it
                 _log.error("%s: stopped by an error", self.name, exc_info=failure)
+        if failure is not None:
+            self._let_go(failure)
+        state = self._state
+        if state is not None:
+            memory = msgspec.structs.replace(
+                state.memory, stats=state.stats, resource_version=state.resource_version, error=state.error
+            )
+            self._state = Waiting(memory, Opening(memory, WatchRequest(self.namespace)), until=inf)
+        self.failure = failure
+        self._over = True
         self._on_change()
 
     def forget(self) -> None:

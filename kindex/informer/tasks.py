@@ -263,13 +263,20 @@ class _ThreadedStream(AsyncStream[T]):
 
     def _run(self) -> None:
         end: BaseException = StopAsyncIteration()
-        with suppress(RuntimeError):  # the loop is closed: nobody reads on
-            try:
-                for event in self._stream:
-                    self._room.acquire()
-                    self._loop.call_soon_threadsafe(self._arrived.put_nowait, event)
-            except RuntimeError:
-                self._stream.close()
-            except Exception as error:  # noqa: BLE001 - whoever reads gets it
-                end = error
-            self._loop.call_soon_threadsafe(self._arrived.put_nowait, end)
+        try:
+            for event in self._stream:
+                self._room.acquire()
+                if not self._put(event):
+                    self._stream.close()
+                    return
+        except Exception as error:  # noqa: BLE001 - whoever reads gets it
+            end = error
+        self._put(end)
+
+    def _put(self, arrived: WatchEvent[T] | BaseException) -> bool:
+        """Give something to whoever reads; False if the loop is closed, so that nobody does."""
+        try:
+            self._loop.call_soon_threadsafe(self._arrived.put_nowait, arrived)
+        except RuntimeError:
+            return False
+        return True

@@ -313,7 +313,7 @@ def test_the_network_is_told_apart() -> None:
     """What a source raises that is an OSError is the network's fault."""
 
     class Cut(FakeSource):
-        def list_page(self, request: ListRequest) -> Page[Pod]:
+        def list_page(self, _request: ListRequest) -> Page[Pod]:
             raise ConnectionRefusedError("nobody there")
 
     clock = ManualClock()
@@ -383,7 +383,10 @@ def test_a_block_that_does_not_sync_raises_and_leaves_nothing() -> None:
     """The error names the cause; no thread goes on."""
     source = source_of()
     fails(source, "list", status=403)
-    with pytest.raises(SyncTimeoutError, match="informer 'pods' has not synced in 0 s"), Informer(source, sync_timeout=0):
+    with (
+        pytest.raises(SyncTimeoutError, match="informer 'pods' has not synced in 0 s"),
+        Informer(source, sync_timeout=0),
+    ):
         raise AssertionError("not reached")
 
 

@@ -12,8 +12,8 @@ from kindex.informer.retries import RetryPolicy
 from kindex.informer.settings import SettingError
 from kindex.sources.errors import ErrorKind, SourceError
 from kindex.testing import FakeSource, ManualClock
-from tests.informers import PATIENCE, Heard, Blocking, fails, listen, no_thread_left, until
-from tests.pods import Pod, key, names_of, pod
+from tests.informers import PATIENCE, Blocking, Heard, fails, listen, no_thread_left, until
+from tests.pods import key, names_of, pod
 
 
 @pytest.fixture(autouse=True)
@@ -105,7 +105,7 @@ def test_where_all_are_refused_there_is_nothing() -> None:
     informer = Informer(source, namespaces=["red", "blue"], clock=clock).start()
     clock.until_waiting(2)
     assert not informer.synced
-    with pytest.raises(SyncTimeoutError, match="namespace 'red': 403.*; namespace 'blue': 403"):
+    with pytest.raises(SyncTimeoutError, match=r"namespace 'red': 403.*; namespace 'blue': 403"):
         informer.wait_synced(0)
     assert len(informer.ready().reasons) == 2
     informer.stop()

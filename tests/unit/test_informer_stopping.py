@@ -102,7 +102,7 @@ def test_a_source_of_its_own_is_closed_under_its_requests(monkeypatch: pytest.Mo
             self.closed = True
             self.answer.set()
 
-    def source_of_it(_what: object, *, decoder: object) -> Closable:
+    def source_of_it(_what: object, **_arguments: object) -> Closable:
         made.append(Closable(lists=True))
         return made[-1]
 
@@ -178,7 +178,7 @@ def test_an_index_function_may_stop_it() -> None:
     informer: Informer[Pod] = Informer(source_of(pod("a")), indexers=[Indexer("stops", stops)])
     informer.start()
     assert done.wait(PATIENCE)
-    until(informer, lambda: informer._over())
+    until(informer, informer._over)
 
 
 def test_a_handler_in_the_middle_of_a_call_is_not_waited_for_long() -> None:
