@@ -15,6 +15,7 @@ import msgspec
 
 from kindex.deltas import Delta
 from kindex.errors import ObjectBudgetError
+from kindex.footprints import lazy_bytes
 from kindex.lazy import LazyObject
 
 OnObjectBudget: TypeAlias = Literal["warn", "stop"]
@@ -126,23 +127,6 @@ class ObjectTally:
             self._measured += 1
             self._measured_bytes += deep_bytes(obj)
         return self._measured_bytes // self._measured
-
-
-def lazy_bytes(obj: LazyObject) -> int:
-    """Count what a LazyObject takes, in 3 us; within 4 % of what the allocator gives for pods.
-
-    >>> pod = LazyObject.from_dict({"metadata": {"name": "a", "labels": {"app": "web"}}, "data": "x" * 5_000})
-    >>> 5_000 < lazy_bytes(pod) < 6_000
-    True
-    """
-    fields = obj._fields
-    total = getsizeof(obj.raw) + getsizeof(obj) + getsizeof(obj.metadata) + getsizeof(fields)
-    for value in (*msgspec.structs.astuple(obj.metadata), *fields):
-        if isinstance(value, dict):
-            total += getsizeof(value) + sum(getsizeof(key) + getsizeof(text) for key, text in value.items())
-        elif value is not None:
-            total += getsizeof(value)
-    return total
 
 
 def deep_bytes(obj: object) -> int:

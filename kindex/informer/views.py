@@ -7,10 +7,13 @@ from functools import wraps
 from typing import TYPE_CHECKING, Any, Generic, TypeAlias, TypeVar, cast
 from weakref import WeakSet
 
+import attrs
+
 from kindex.errors import NotSyncedError
 from kindex.following import Follower
 from kindex.handlers import Registration
 from kindex.keys import ObjectKey
+from kindex.memory import MemoryReport
 from kindex.store_views import StoreView
 
 if TYPE_CHECKING:
@@ -28,12 +31,14 @@ class Door(Generic[T]):
 
     Attributes:
         gate: what each read must pass; None once all may be read.
+        saved_bytes: tells how much JSON transforms have dropped.
     """
 
-    __slots__ = ("_followers", "_registrations", "gate")
+    __slots__ = ("_followers", "_registrations", "gate", "saved_bytes")
 
-    def __init__(self, gate: Gate) -> None:
+    def __init__(self, gate: Gate, saved_bytes: Callable[[], int]) -> None:
         self.gate: Gate | None = gate
+        self.saved_bytes = saved_bytes
         self._registrations: list[Registration[T]] = []
         self._followers: WeakSet[Follower[T]] = WeakSet()
 
@@ -113,6 +118,10 @@ class InformerView(StoreView[T]):
             return super().__repr__()
         except NotSyncedError:
             return f"{type(self).__name__}({self.name!r}, not synced)"
+
+    def memory(self) -> MemoryReport:
+        """Count what all of it takes, as ``StoreView.memory`` does, and what transforms have saved."""
+        return attrs.evolve(super().memory(), saved_bytes=self._door.saved_bytes())
 
     def get_many(self, keys: Iterable[ObjectKey]) -> dict[ObjectKey, T]:
         """Give those of *keys* that are there, with their objects, from one state. O(keys)."""

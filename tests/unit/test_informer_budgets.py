@@ -11,7 +11,8 @@ import msgspec
 import pytest
 
 from kindex import Informer, LazyObject, NotSyncedError, ObjectBudgetError
-from kindex.informer.object_budgets import ObjectGauge, deep_bytes, lazy_bytes
+from kindex.footprints import lazy_bytes
+from kindex.informer.object_budgets import ObjectGauge, deep_bytes
 from kindex.sources.base import ListRequest
 from kindex.testing import FakeSource
 from tests.informers import PATIENCE, caught_up, no_thread_left, until
@@ -134,6 +135,20 @@ def test_without_a_budget_nothing_is_counted() -> None:
     informer = Informer(source_of(3), objects="lazy")
     with informer:
         assert informer.stats.object_bytes == 0
+
+
+def test_memory_knows_the_objects_and_what_was_saved() -> None:
+    """The report of a view has what LazyObjects take, and how much JSON transforms dropped."""
+    made = big("a")
+    made["metadata"]["managedFields"] = [{"manager": "x" * 5_000}]
+    with Informer(FakeSource([made], name="pods"), objects="lazy") as pods:
+        report = pods.memory()
+        assert report.object_bytes == sum(map(lazy_bytes, pods))
+        assert 5_000 < report.saved_bytes < 5_100
+        assert "objects 10." in str(report)
+        assert "transforms dropped 4.9 KiB of JSON" in str(report)
+    with Informer(FakeSource([made], name="pods")) as pods:
+        assert pods.memory().object_bytes is None
 
 
 def test_lazy_objects_are_counted_as_they_are() -> None:

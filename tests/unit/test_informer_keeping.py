@@ -16,6 +16,7 @@ from kindex import (
     IndexConflictError,
     Indexer,
     IndexerError,
+    IndexFunctionError,
     Informer,
     LabelIndexer,
     LazyObject,
@@ -237,6 +238,17 @@ def test_before_the_start_nothing_is_late() -> None:
     informer.add_indexers(by_node)
     with informer as pods:
         assert pods.count(by_node.at("n1")) == 1
+
+
+@pytest.mark.parametrize("on_error", ["raise", "skip"])
+def test_a_function_that_reads_what_was_dropped_is_an_error(on_error: Any) -> None:
+    """Whatever it says about odd objects: this is not one of them."""
+    informer = Informer(source_of(full("a")), objects="lazy", transform=keep_paths("status.phase"))
+    by_image: Indexer[LazyObject, str] = Indexer("image", lambda obj: obj.path("spec.image"), on_error=on_error)
+    with informer as pods:
+        with pytest.raises(IndexFunctionError, match="a transform dropped"):
+            informer.add_indexers(by_image)
+        assert pods.index_names == ("namespace",)
 
 
 def test_two_indexers_of_one_name_are_a_conflict() -> None:
