@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from collections import deque
 from contextlib import suppress
 from functools import partial
@@ -13,9 +12,8 @@ from typing import TYPE_CHECKING, Generic, Literal, TypeAlias, TypeVar
 from weakref import ref
 
 from kindex.deltas import deltas_of
-from kindex.errors import FollowerTooSlow, QueryError
+from kindex.errors import FollowerTooSlow, InCommitError, QueryError
 from kindex.feed import Change, Inbox, feed_of
-from kindex.forks import tell_when_forked
 from kindex.objects import uid_changed
 
 if TYPE_CHECKING:
@@ -24,6 +22,7 @@ if TYPE_CHECKING:
 
     from kindex.core import Core
     from kindex.deltas import Delta
+    from kindex.feed import Feed
     from kindex.filters import Filter
     from kindex.keys import ObjectKey
 
@@ -75,7 +74,6 @@ class Follower(Generic[T]):
         self._filter = None if wanted.everything else wanted
         self._inside: set[ObjectKey] = set()
         self._name = core.name
-        self._turn = threading.RLock()  # taken before the store's, never under it
         self._changes: Iterator[Change[T]] = iter(())
         self._ready: deque[Delta[T]] = deque()
         self._given = 0
@@ -83,7 +81,6 @@ class Follower(Generic[T]):
         self._again = False
         self.synced = False
         """Whether all that there was at the beginning has been given, and the next delta was asked for."""
-        tell_when_forked(self)
         inbox = self._inbox
         self._core = ref(core, lambda _: inbox.wake())
         while True:
@@ -96,14 +93,6 @@ class Follower(Generic[T]):
                     break
         if not replay:
             self._learn()
-
-    def forked(self) -> None:
-        """Go on in a child process; closed there, if another thread was reading it at that moment."""
-        if self._turn.acquire(blocking=False):
-            self._turn.release()
-        else:
-            self._turn = threading.RLock()
-            self._inbox.closed = True
 
     @property
     def closed(self) -> bool:
@@ -127,8 +116,10 @@ class Follower(Generic[T]):
             left = None if deadline is None else deadline - monotonic()
             if left is not None and left <= 0:
                 break
+            bell = self._inbox.bell
             with suppress(Empty):
-                self._inbox.bell.get(timeout=left)
+                bell.get(timeout=left)
+                bell.put(None)  # for other threads that wait; who finds nothing takes it out
             delta = self._next()
         return delta
 
@@ -140,8 +131,12 @@ class Follower(Generic[T]):
         """
         first = self.next(timeout_seconds)
         deltas = [] if first is None else [first]
-        while (delta := self._next() if deltas else None) is not None:
-            deltas.append(delta)
+        try:
+            while (delta := self._next() if deltas else None) is not None:
+                deltas.append(delta)
+        except BaseException:  # of a predicate, or an interrupt: what was taken before it is for the next call
+            self._ready.extendleft(reversed(deltas))
+            raise
         return deltas
 
     def resync(self) -> None:
@@ -160,16 +155,13 @@ class Follower(Generic[T]):
 
     def close(self) -> None:
         """Follow no more; what waits is dropped. May be done again, from any thread, also while another one waits."""
-        core = self._core()
-        self._inbox.closed = True
-        if core is not None and core.feed is not None:
-            core.check_may_write()
-            with core.lock:
-                if core.feed is not None:
-                    core.feed.leave(self._inbox)
-                    if core.feed.idle:
-                        core.feed = None
+        feed = self._leave()
         self._inbox.wake()
+        core = self._core()
+        if core is not None and feed is not None:
+            with suppress(InCommitError):  # inside the lock: the next commit clears up
+                core.check_may_write()
+                feed.clear(core)
 
     def __enter__(self) -> Follower[T]:
         return self
@@ -181,9 +173,8 @@ class Follower(Generic[T]):
 
     def __del__(self) -> None:
         # No lock here: this may run anywhere, also inside the store's. The next commit clears up.
-        inbox = getattr(self, "_inbox", None)
-        if inbox is not None:
-            inbox.closed = True
+        if hasattr(self, "_core"):
+            self._leave()
 
     def __iter__(self) -> Follower[T]:
         return self
@@ -207,28 +198,48 @@ class Follower(Generic[T]):
             if self.closed:
                 raise StopAsyncIteration
             arrived = asyncio.Event()
-            self._inbox.waker = partial(asyncio.get_running_loop().call_soon_threadsafe, arrived.set)
+            waker = partial(asyncio.get_running_loop().call_soon_threadsafe, arrived.set)
+            self._inbox.wakers[waker] = None
             try:
                 delta = self._next()  # again: what came before the waker was there rang the bell only
                 if delta is not None:
                     break
-                await arrived.wait()
+                if not self.closed:
+                    await arrived.wait()
             finally:
-                self._inbox.waker = None
+                self._inbox.wakers.pop(waker, None)
         return delta
 
+    def _leave(self) -> Feed[T] | None:
+        """Let the feed, if there is one, know that nobody reads this any more; the lock is not needed."""
+        self._inbox.closed = True
+        core = self._core()
+        feed = None if core is None else core.feed
+        if feed is not None:
+            feed.leaving.append(self._inbox)
+        return feed
+
     def _next(self) -> Delta[T] | None:
-        """Give the next delta, or None if there is none now."""
-        with self._turn:
-            while not self._ready:
-                if self._inbox.closed:
-                    return None
+        """Give the next delta, or None if there is none now.
+
+        Raises:
+            InCommitError: this thread is inside the store's lock, for which another one that reads may be waiting.
+        """
+        core, inbox = self._core(), self._inbox
+        if core is not None:
+            core.check_may_write()
+        if inbox.closed:
+            return None
+        with inbox.turn:
+            while not inbox.closed:
+                if self._ready:
+                    return self._ready.popleft()
                 change = next(self._changes, None)
                 if change is not None:
                     self._ready.extend(self._deltas_of(change))
                 elif not self._look():
-                    return None
-            return self._ready.popleft()
+                    break
+        return None
 
     def _look(self) -> bool:
         """Take what waits in the inbox; False if there was nothing."""
@@ -237,11 +248,10 @@ class Follower(Generic[T]):
         core, inbox = self._core(), self._inbox
         if core is None:
             return False
-        core.check_may_read()
         with core.lock:
             core.settle()
             again, self._again = self._again, False
-            waiting = again or inbox.behind is not None or len(inbox) > 0
+            waiting = again or inbox.waiting
             changes = inbox.taken(core.generation)
             slots, revision = core.generation.slots, core.generation.revision
             there = zip(slots.keys.copy(), slots.objects.copy(), strict=True) if again else ()
@@ -250,7 +260,7 @@ class Follower(Generic[T]):
             raise FollowerTooSlow(self._name, LIMIT)
         self._looked = True
         repeated = (
-            Change(key, obj, obj, revision, final_state_known=True)
+            Change(key, obj, obj, revision, gone=False, final_state_known=True)
             for key, obj in there
             if key is not None and obj is not None
         )
@@ -262,13 +272,13 @@ class Follower(Generic[T]):
         self._look()
         if self._filter is not None:
             matches = self._filter.matches
-            self._inside.update(key for key, _, new, _, _ in self._changes if new is not None and matches(key, new))
+            self._inside.update(key for key, _, new, *_ in self._changes if new is not None and matches(key, new))
         self._changes = iter(())
         self.synced = True
 
     def _deltas_of(self, change: Change[T]) -> Sequence[Delta[T]]:
         """Say what a change is to this follower; an object that its filter does not let through is none."""
-        key, old, new, revision, known = change
+        key, old, new, revision, gone, known = change
         if self._filter is not None:
             was = key in self._inside
             now = new is not None and self._filter.matches(key, new)
@@ -276,7 +286,7 @@ class Follower(Generic[T]):
                 self._inside.add(key)
             else:
                 self._inside.discard(key)
-                known = known or new is not None  # it has left, and is still there
+                known = known or not (gone or uid_changed(old, new))  # it has left, and is still there
             old, new = old if was else None, new if now else None
         if old is None and new is None:
             return ()

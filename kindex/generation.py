@@ -177,10 +177,7 @@ class Generation(Generic[T]):
             slot = entry.slot
             if slot >= self._reserved:
                 # In steps, so that a new object does not have to visit every index.
-                capacity = slot + slot // _RESERVE + _RESERVE
-                for index in indexes:
-                    index.reserve(capacity)
-                self._reserved = capacity
+                self.reserve(slot + slot // _RESERVE + _RESERVE)
             if entry.obj is None:
                 slots.release(slot, entry.key)
             else:
@@ -190,6 +187,13 @@ class Generation(Generic[T]):
                     indexes[place].file(slot, filing)
                 except ColumnFull:
                     indexes[place] = filed(cast("ColumnIndex", indexes[place]), slot, filing)
+
+    def reserve(self, capacity: int) -> None:
+        """Make room in every index for slots below *capacity*."""
+        if capacity > self._reserved:
+            for index in self.indexes:
+                index.reserve(capacity)
+            self._reserved = capacity
 
     # Reading, as a State
 
@@ -218,7 +222,7 @@ class Generation(Generic[T]):
         slots = self.slots
         return self.at(slots.live()) if slots.free else cast("list[T]", slots.objects.copy())
 
-    def at(self, posting: Posting | None) -> list[T]:
+    def at(self, posting: Posting | Sequence[int] | None) -> list[T]:
         """Copy references to the objects in the slots of *posting*."""
         objects = cast("list[T]", self.slots.objects)
         if posting is None:
@@ -235,13 +239,13 @@ class Generation(Generic[T]):
         self, program: Program, limit: int | None, spot: Spot | None, trace: list[Narrowing] | None
     ) -> tuple[list[ObjectKey], list[T], list[Filing]]:
         """Give the keys and objects that *program* leaves, at most *limit*, and where they are filed at *spot*."""
-        return self.found_at(program.narrowed(self, trace), limit, spot)
+        return self.found_at(slots_in(program.narrowed(self, trace)), limit, spot)
 
     def found_at(
-        self, posting: Posting | None, limit: int | None, spot: Spot | None
+        self, slots: Iterable[int], limit: int | None, spot: Spot | None
     ) -> tuple[list[ObjectKey], list[T], list[Filing]]:
-        """Give the keys and objects in the slots of *posting*, and where they are filed. In C, but for the filings."""
-        slots = list(slots_in(posting) if limit is None else islice(slots_in(posting), limit))
+        """Give the keys and objects in *slots*, and where they are filed. In C, but for the filings."""
+        slots = list(slots if limit is None else islice(slots, limit))
         keys = cast("list[ObjectKey]", list(map(self.slots.keys.__getitem__, slots)))
         objects = cast("list[T]", list(map(self.slots.objects.__getitem__, slots)))
         return keys, objects, [] if spot is None else list(map(self.index_at(spot).filing, slots))

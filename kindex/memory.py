@@ -288,7 +288,7 @@ def sizes(core: Core[Any]) -> tuple[IndexSize, ...]:
 def _past_counted(core: Core[Any], past: Past[Any], present: Generation[Any]) -> int:
     """Count what is kept for a snapshot, beyond what the *present* state has anyway."""
     with core.lock:
-        total = bitmap_bytes(past.touched, grown=True) + shallow_bytes(past.images)
+        total = bitmap_bytes(past.touched, grown=True) + shallow_bytes(past.images) + shallow_bytes(past.origins)
         for image in past.images.values():
             filings = image[2]
             total += shallow_bytes(image) + shallow_bytes(filings)

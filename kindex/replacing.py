@@ -96,6 +96,7 @@ class _Replacement(Generic[T]):
                 if broken:
                     drop(core, broken)
                     return None
+            looked: set[ObjectKey | None] = set()  # at which keys again; one that came and has gone is in no slot
             while True:
                 if fresh is None:
                     self._file(changes.puts)
@@ -103,13 +104,14 @@ class _Replacement(Generic[T]):
                     core.settle()
                     if core.generation is not before:
                         return None
-                    touched = {keys[slot] for slot in journal if slot < len(keys)}
+                    touched = looked.union([keys[slot] for slot in journal if slot < len(keys)])
                     touched.update([before.slots.keys[slot] for slot in journal])
                     touched.discard(None)
                     mine = {key: before.slots.get(key) for key in touched if key is not None and self._concerns(key)}
                     if changes.foresaw(mine):
                         broken = self._commit(before, changes, fresh, touched - mine.keys(), versions)
                         break
+                looked.update(mine)
                 for key, obj in mine.items():
                     changes.look_at(key, obj)
                 self._renew(fresh, changes, mine)
@@ -173,7 +175,7 @@ class _Replacement(Generic[T]):
             broken = breaches(before.schema, before.indexes, entries)
             if broken:
                 return broken
-            self._revision = core.commit(entries, versions, final_states_known=False)
+            self._revision = core.commit(entries, versions, renewed=changes.renewed, final_states_known=False)
         elif versions is not None:
             before.resource_versions.update(versions)
         return ()
@@ -189,7 +191,7 @@ class _Changes(Generic[T]):
         self.puts = (
             {key: obj for key, obj in wanted.items() if not _same(present.get(key), obj)} if present else dict(wanted)
         )
-        self._renewed = {key for key in present if key in self.puts and uid_changed(present[key], self.puts[key])}
+        self.renewed = {key for key in present if key in self.puts and uid_changed(present[key], self.puts[key])}
 
     def big(self, held: int) -> bool:
         """Tell whether more than half of all keys are new, changed or gone, of a store that holds *held*.
@@ -215,7 +217,7 @@ class _Changes(Generic[T]):
         """Compare one key again, which holds *now* by now."""
         for found in (self.gone, self.puts):
             found.pop(key, None)
-        self._renewed.discard(key)
+        self.renewed.discard(key)
         if now is None:
             self._present.pop(key, None)
         else:
@@ -226,7 +228,7 @@ class _Changes(Generic[T]):
         elif not _same(now, self._wanted[key]):
             self.puts[key] = self._wanted[key]
             if uid_changed(now, self._wanted[key]):
-                self._renewed.add(key)
+                self.renewed.add(key)
 
     def deltas(self, revision: int) -> Iterator[Delta[T]]:
         """Say what happened, deletions last; a relist does not know the last state of what is gone."""
@@ -235,7 +237,7 @@ class _Changes(Generic[T]):
             if old is None:
                 yield Added(key, obj, revision)
             else:
-                yield from deltas_of(key, old, obj, revision, renewed=key in self._renewed, final_state_known=False)
+                yield from deltas_of(key, old, obj, revision, renewed=key in self.renewed, final_state_known=False)
         for key in self.gone:
             yield from deltas_of(key, self._present[key], None, revision, renewed=False, final_state_known=False)
 
