@@ -167,7 +167,7 @@ class InLoopStream:
 
     async def __aiter__(self) -> AsyncIterator[WatchEvent[Pod]]:
         while True:
-            while not self._stream.ready:  # noqa: ASYNC110 - nobody tells when a FakeStream is ready
+            while self._stream.due_at > self._source.source._clock.now():  # noqa: ASYNC110 - nobody tells when a FakeStream is ready
                 await asyncio.sleep(0)
             try:
                 event = next(self._stream)
