@@ -40,6 +40,8 @@ _USUAL_STAGES: Final[Mapping[Kind, tuple[frozenset[Stage], frozenset[Stage]]]] =
     "status": (_AT_REQUEST, _AT_REQUEST),
     "truncate": (_IN_WATCHES, _IN_BODY),
 }
+# After these nothing more of an answer comes.
+_ENDING: Final = frozenset({"end", "error", "reset", "status", "truncate"})
 # Where it may happen when that is ordered, beside the usual stages.
 _OTHER_STAGES: Final[Mapping[Kind, frozenset[Stage]]] = {
     "compact": _IN_WATCHES,
@@ -95,8 +97,9 @@ class Fault:
                 raise TimeoutError(f"{self.kind} happened {self._hits} times in {timeout_seconds} s, not {hits}")
 
     def release(self) -> None:
-        """Let what stalls go on, where the client is still there; a later hit does not stall."""
+        """Let what stalls go on, where the client is still there, and stall no more."""
         self._released = True
+        self.times = 0
         self.on_change()
 
     def cancel(self) -> None:
@@ -253,16 +256,23 @@ class Faults:
                 fault.let_through(request, relist=relist)
 
     def take(self, request: Request, stage: Stage, events: int = 0) -> list[Fault]:
-        """Give what goes wrong now, in the order in which it was ordered; each is thereby counted as happened."""
+        """Give what goes wrong now, in the order in which it was ordered; each is thereby counted as happened.
+
+        One of each kind, and none after one that ends the answer: what else was ordered has its turn later.
+        """
         with self._lock:
             if not self._faults:
                 return []
             relist = request.number in self._relists
-            due = [fault for fault in self._faults if fault.due(request, stage, events, relist=relist)]
-            for fault in due:
-                fault.happen()
+            due: dict[Kind, Fault] = {}
+            for fault in self._faults:
+                if fault.kind not in due and fault.due(request, stage, events, relist=relist):
+                    due[fault.kind] = fault
+                    fault.happen()
+                    if fault.kind in _ENDING:
+                        break
             self._faults = [fault for fault in self._faults if fault.times != 0]
-            return due
+            return list(due.values())
 
 
 def _check(kind: Kind, stage: Stage | None) -> None:

@@ -63,6 +63,11 @@ class Inbox(Generic[T]):
         except IndexError:
             return None
 
+    @property
+    def empty(self) -> bool:
+        """Whether there is nothing to take."""
+        return not self._items
+
     def clear(self) -> None:
         """Drop what has not been taken."""
         self._items.clear()

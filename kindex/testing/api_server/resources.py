@@ -19,13 +19,15 @@ def _texts(values: Iterable[str]) -> tuple[str, ...]:
 
 
 def _guessed_plural(resource: Resource) -> str:
-    """Guess as Kubernetes itself does where it knows a kind only."""
+    """Guess as English has it: policies, gateways, ingresses."""
     word = resource.kind.lower()
     if word.endswith("endpoints"):
         return word
-    if word.endswith(("s", "x", "ch")):
+    if word.endswith(("s", "x", "ch", "sh")):
         return word + "es"
-    return word[:-1] + "ies" if word.endswith("y") else word + "s"
+    if word.endswith("y") and word[-2:-1] not in "aeiou":
+        return word[:-1] + "ies"
+    return word + "s"
 
 
 @attrs.frozen

@@ -151,8 +151,11 @@ class Watch:
                 case BookmarkDue(version) if self.options.bookmarks and version >= self.options.version:
                     self._send(self.rendering.bookmark(version), "bookmark")
                 case None:
-                    self._meet(self.faults.take(self.request, "idle", self._events))
+                    due = self.faults.take(self.request, "idle", self._events)
+                    self._meet(due)
                     self.body.flush()
+                    if not self.inbox.empty or any(fault.kind == "stall" for fault in due):
+                        continue  # a stall may have swallowed the wake for what came meanwhile
                     now = time.monotonic()
                     if now >= ends:
                         return
