@@ -46,6 +46,11 @@ class Activity:
             self._changed.notify_all()
             return request
 
+    def answered(self) -> None:
+        """Let those who wait look again: a request has had its effect."""
+        with self._changed:
+            self._changed.notify_all()
+
     @contextmanager
     def watching(self, request: Request) -> Iterator[None]:
         """Count *request* as a running watch inside the block."""
@@ -60,7 +65,9 @@ class Activity:
                 self._changed.notify_all()
 
     def wait_for(self, predicate: Callable[[], object], timeout_seconds: float) -> None:
-        """Return when *predicate* is true; it is asked again after each request, and when a watch begins or ends.
+        """Return when *predicate* is true.
+
+        It is asked again when a request comes, when one is answered, and when a watch begins or ends.
 
         Raises:
             TimeoutError: it did not become true.

@@ -95,6 +95,8 @@ class Connection(BaseHTTPRequestHandler):
             self.close_connection = True
         except Truncated:
             self.close_connection = True
+        finally:
+            service.activity.answered()
 
     do_GET = do_POST = do_PUT = do_PATCH = do_DELETE = _answer  # noqa: N815 - the base class looks for these
 

@@ -11,11 +11,11 @@ if TYPE_CHECKING:
 
 _VERBS: Final = ("create", "delete", "deletecollection", "get", "list", "patch", "update", "watch")
 _OF_STATUS: Final = ("get", "patch", "update")
-# The release whose behaviour the server has.
+# No newer than clients know: some warn of a release that they do not.
 VERSION: Final[RawObject] = {
     "major": "1",
-    "minor": "36",
-    "gitVersion": "v1.36.2+kindex",
+    "minor": "35",
+    "gitVersion": "v1.35.0+kindex",
     "gitCommit": "",
     "gitTreeState": "",
     "buildDate": "1970-01-01T00:00:00Z",

@@ -295,7 +295,7 @@ class ApiServer:
     def wait_for(self, predicate: Callable[[], object], *, timeout_seconds: float = 10.0) -> None:
         """Return when *predicate* is true, such as ``lambda: server.watches``: a test need not sleep.
 
-        It is asked again after each request, and when a watch begins or ends.
+        It is asked again when a request comes, when one is answered, and when a watch begins or ends.
 
         Raises:
             TimeoutError: it did not become true.
