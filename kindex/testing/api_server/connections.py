@@ -160,25 +160,20 @@ class Connection(BaseHTTPRequestHandler):
 
     def _watch(self, request: Request, rendering: Rendering) -> None:
         service = self._service
-        options = WatchOptions.of(request)
-        selection = Selection.of(request, rendering.resource)
-        with service.activity.watching(request):
-            self.send_response(200)
-            self.send_header("Content-Type", "application/json")
-            self.send_header("Transfer-Encoding", "chunked")
-            self.end_headers()
-            Watch(
-                request=request,
-                options=options,
-                selection=selection,
-                rendering=rendering,
-                storage=service.storage,
-                faults=service.faults,
-                inbox=self._inbox,
-                body=WatchBody(self.wfile.write),
-                bookmark_seconds=service.bookmark_seconds,
-                pause=self._pause,
-            ).run()
+        Watch(
+            request=request,
+            options=WatchOptions.of(request),
+            selection=Selection.of(request, rendering.resource),
+            rendering=rendering,
+            storage=service.storage,
+            faults=service.faults,
+            activity=service.activity,
+            inbox=self._inbox,
+            body=WatchBody(self.wfile.write),
+            bookmark_seconds=service.bookmark_seconds,
+            send_headers=self._send_watch_headers,
+            pause=self._pause,
+        ).run()
 
     def _change(self, request: Request, resource: Resource) -> ObjectState:
         part: Part = "status" if request.subresource else ""
@@ -240,6 +235,12 @@ class Connection(BaseHTTPRequestHandler):
         self.send_header("Content-Length", str(len(body)))
         self.end_headers()
         self.wfile.write(body[:end])
+
+    def _send_watch_headers(self) -> None:
+        self.send_response(200)
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Transfer-Encoding", "chunked")
+        self.end_headers()
 
     def _meet_before_answer(self, request: Request) -> None:
         for fault in self._service.faults.take(request, "request"):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import time
 from typing import TYPE_CHECKING, Final
 
@@ -15,6 +16,7 @@ from kindex.testing.api_server.storage import BookmarkDue, Change
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from kindex.testing.api_server.activity import Activity
     from kindex.testing.api_server.bodies import WatchBody
     from kindex.testing.api_server.faults import Fault, Faults, Stage
     from kindex.testing.api_server.inboxes import Inbox
@@ -86,14 +88,16 @@ class Watch:
     rendering: Rendering
     storage: Storage
     faults: Faults
+    activity: Activity
     inbox: Inbox[Message]
     body: WatchBody
     bookmark_seconds: float
+    send_headers: Callable[[], None]
     pause: Callable[[Fault], None]
     _events: int = 0
 
     def run(self) -> None:
-        """Send until the watch ends; headers were sent before.
+        """Send until the watch ends.
 
         Raises:
             HungUp: the client left, or the server stops.
@@ -105,16 +109,20 @@ class Watch:
             with self.storage.lock:
                 initial, newest = self._opening()
                 self.storage.subscribe(name, self.inbox)
-            try:
+        except ApiError as error:
+            self.send_headers()
+            self.body.write(error_event(error))
+            self.body.end()
+            return
+        try:
+            # What a client does after it saw the headers happens after the watch began.
+            with self.activity.watching(self.request), contextlib.suppress(Ended):
+                self.send_headers()
                 self._send_initial(initial, newest)
                 self._follow()
-            finally:
-                self.storage.unsubscribe(name, self.inbox)
-                self.inbox.clear()  # its connection may be used again
-        except ApiError as error:
-            self.body.write(error_event(error))
-        except Ended:
-            pass
+        finally:
+            self.storage.unsubscribe(name, self.inbox)
+            self.inbox.clear()  # its connection may be used again
         self.body.end()
 
     def _opening(self) -> tuple[list[ObjectState], int]:
