@@ -620,6 +620,76 @@ def test_a_patch_leaves_an_object(server: ApiServer, cluster: RawCluster) -> Non
         assert cluster.ask("PATCH", f"{SECRETS}/a", patch, content_type=JSON_PATCH).status == 422
 
 
+@pytest.mark.parametrize(
+    "metadata",
+    [
+        ["a"],
+        {"name": 5},
+        {"name": "a", "labels": ["x"]},
+        {"name": "a", "labels": {"x": 1}},
+        {"name": "a", "annotations": {"x": True}},
+        {"name": "a", "finalizers": "acme.io/hold"},
+        {"name": "a", "finalizers": [1]},
+        {"name": "a", "resourceVersion": 7},
+    ],
+)
+def test_metadata_has_its_shape(server: ApiServer, cluster: RawCluster, metadata: Any) -> None:
+    """Metadata of the wrong shape is 400, whether it is created, replaced or patched in, and nothing is changed."""
+    made = server.create(in_prod(secret("a")))
+    wrong = {**secret("a"), "metadata": metadata}
+    assert cluster.ask("POST", SECRETS, wrong).status == 400
+    assert cluster.ask("PUT", f"{SECRETS}/a", wrong).status == 400
+    patch = [{"op": "replace", "path": "/metadata", "value": metadata}]
+    assert cluster.ask("PATCH", f"{SECRETS}/a", patch, content_type=JSON_PATCH).status in (400, 422)
+    assert server.objects("secrets") == [made]
+
+
+@pytest.mark.parametrize(
+    ("method", "body", "status"),
+    [
+        ("POST", b"[]", 400),
+        ("POST", b"[" * 5_000, 400),
+        ("POST", b"\xff", 400),
+        ("PUT", b"{}", 200),
+        ("DELETE", b"[]", 200),
+        ("DELETE", b'{"preconditions": 5}', 400),
+        ("DELETE", b"{", 400),
+    ],
+)
+def test_odd_bodies_are_answered(server: ApiServer, cluster: RawCluster, method: str, body: bytes, status: int) -> None:
+    """Whatever JSON or bytes a body is, there is an answer: a Status, or what the API makes of an empty object."""
+    server.create(in_prod(secret("a")))
+    assert cluster.ask(method, SECRETS if method == "POST" else f"{SECRETS}/a", body).status == status
+
+
+@pytest.mark.parametrize("header", ["Transfer-Encoding: chunked", "Content-Length: many", "Content-Length: -1"])
+def test_a_body_has_a_length(server: ApiServer, header: str) -> None:
+    """A body without a Content-Length that says how long it is cannot be read: 411, and the connection ends."""
+    with connected(server) as connection, connection.makefile("rb") as answer:
+        connection.sendall(f"POST {SECRETS} HTTP/1.1\r\n{header}\r\n\r\n".encode())
+        assert answer.readline().split()[1] == b"411"
+        assert b'"LengthRequired"' in answer.read()
+
+
+@pytest.mark.parametrize("value", ["", "0", "f", "False", "1", "T", "true", "TRUE"])
+def test_flags_are_as_go_reads_them(server: ApiServer, cluster: RawCluster, value: str) -> None:
+    """Every spelling of true and false is understood, and others are 400."""
+    server.create(secret("a"))
+    query = {"resourceVersionMatch": "NotOlderThan", "watch": "1", "timeoutSeconds": "1"}
+    assert cluster.ask("GET", "/api/v1/secrets", sendInitialEvents="maybe", **query).status == 400
+    with closing(cluster.watch("/api/v1/secrets", **query, sendInitialEvents=value)) as events:
+        server.wait_for(lambda: server.watches)
+        server.create(secret("b"))
+        assert told(next(events))[1] == ("a" if value.lower() in ("1", "t", "true") else "b")
+
+
+def test_a_large_watch_comes_in_chunks(server: ApiServer, cluster: RawCluster) -> None:
+    """Initial events that are more than one chunk are all there."""
+    server.load([secret(f"s-{number:03d}", text="x" * 2_000) for number in range(200)])
+    names = [told(event)[1] for event in islice(cluster.watch("/api/v1/secrets"), 200)]
+    assert names == [f"s-{number:03d}" for number in range(200)]
+
+
 def test_the_fixture_is_there_for_who_asks(tmp_path: Path) -> None:
     """With the plugin a test of a user's gets a running server as api_server."""
     (tmp_path / "test_it.py").write_text(

@@ -78,9 +78,12 @@ class Connection(BaseHTTPRequestHandler):
 
     def _answer(self) -> None:
         service = self._service
-        body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
+        length = self.headers.get("Content-Length", "0")
+        measured = length.isdecimal() and "Transfer-Encoding" not in self.headers
+        body = self.rfile.read(int(length)) if measured else b""
         request = service.activity.record(self.command, self.path, dict(self.headers), body)
         try:
+            self._check_length(measured=measured)
             service.faults.note(request)
             self._wait(service.latency_seconds, until=lambda: False)
             self._meet_before_answer(request)
@@ -135,6 +138,11 @@ class Connection(BaseHTTPRequestHandler):
             case _:
                 self._delete_collection(request, rendering)
 
+    def _check_length(self, *, measured: bool) -> None:
+        if not measured:
+            self.close_connection = True  # where the next request would begin is not known
+            raise ApiError(411, "this server reads bodies of a Content-Length only")
+
     def _check_token(self, request: Request) -> None:
         token = self._service.token
         if token is not None and request.headers.get("authorization") != f"Bearer {token}":
@@ -187,6 +195,8 @@ class Connection(BaseHTTPRequestHandler):
     def _delete(self, request: Request, rendering: Rendering) -> None:
         options = decoded_body(request) if request.body else {}
         preconditions = options.get("preconditions") if isinstance(options, dict) else None
+        if not isinstance(preconditions, dict | None):
+            raise ApiError(400, "preconditions are a map")
         resource = rendering.resource
         state = self._service.writer.delete(resource, _key(request), preconditions)
         metadata = state.obj["metadata"]
@@ -273,7 +283,7 @@ def decoded_body(request: Request) -> object:
     """
     try:
         read: object = decoded(request.body)
-    except msgspec.DecodeError as cause:
+    except (ValueError, RecursionError, msgspec.MsgspecError) as cause:
         raise ApiError(400, f"the body is no JSON: {cause}") from cause
     return read
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from kindex.testing.api_server.resources import Resource
 from kindex.testing.api_server.statuses import invalid
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from kindex.testing.manifests import RawObject
 
 DEFINITIONS: Final = "customresourcedefinitions.apiextensions.k8s.io"
@@ -21,22 +23,21 @@ def resources_of(definition: RawObject) -> list[Resource]:
     """
     spec = _map(definition.get("spec"), "spec")
     names = _map(spec.get("names"), "spec.names")
-    for member, value in (("spec.group", spec.get("group")), ("spec.names.plural", names.get("plural"))):
-        if not isinstance(value, str) or not value:
-            raise invalid(member, "is required")
-    if not isinstance(names.get("kind"), str):
-        raise invalid("spec.names.kind", "is required")
+    versions = [_map(version, "spec.versions") for version in _list(spec.get("versions"), "spec.versions")]
     return [
         Resource(
-            f"{spec['group']}/{version['name']}",
-            names["kind"],
-            plural=names["plural"],
+            f"{_text(spec, 'group', 'spec')}/{_text(version, 'name', 'spec.versions')}",
+            _text(names, "kind", "spec.names"),
+            plural=_text(names, "plural", "spec.names"),
             namespaced=spec.get("scope", "Namespaced") == "Namespaced",
-            short_names=names.get("shortNames") or (),
-            fields=[each["jsonPath"].lstrip(".") for each in version.get("selectableFields") or ()],
-            status="status" in (version.get("subresources") or {}),
+            short_names=_list(names.get("shortNames", []), "spec.names.shortNames"),
+            fields=[
+                _text(_map(field, "selectableFields"), "jsonPath", "selectableFields").lstrip(".")
+                for field in _list(version.get("selectableFields", []), "selectableFields")
+            ],
+            status="status" in _map(version.get("subresources", {}), "subresources"),
         )
-        for version in spec.get("versions") or ()
+        for version in versions
         if version.get("served", True)
     ]
 
@@ -47,11 +48,24 @@ def established(definition: RawObject) -> RawObject:
         {"type": kind, "status": "True", "reason": kind, "message": ""} for kind in ("NamesAccepted", "Established")
     ]
     spec = definition["spec"]
-    stored = [version["name"] for version in spec.get("versions") or () if version.get("storage")]
+    stored = [version["name"] for version in spec["versions"] if version.get("storage")]
     return {**definition, "status": {"conditions": accepted, "acceptedNames": spec["names"], "storedVersions": stored}}
 
 
 def _map(value: object, member: str) -> RawObject:
     if not isinstance(value, dict):
-        raise invalid(member, "is required")
+        raise invalid(member, "a map is required")
+    return value
+
+
+def _list(value: object, member: str) -> Sequence[Any]:  # Any: JSON
+    if not isinstance(value, list):
+        raise invalid(member, "a list is required")
+    return value
+
+
+def _text(part: RawObject, name: str, where: str) -> str:
+    value = part.get(name)
+    if not isinstance(value, str) or not value:
+        raise invalid(f"{where}.{name}", "a text is required")
     return value

@@ -59,7 +59,7 @@ class ObjectState:
         }
         try:
             tail = encoded(parts)[1:]
-        except (TypeError, ValueError, msgspec.MsgspecError) as cause:
+        except (TypeError, ValueError, OverflowError, RecursionError, msgspec.MsgspecError) as cause:
             raise ApiError(400, f"an object is JSON: {cause}") from cause
         key = ObjectKey(metadata.get("namespace") or "", metadata["name"])
         return cls(key, version, dict(labels_of(obj)), tail)

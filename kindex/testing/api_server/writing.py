@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 import uuid
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
@@ -34,6 +35,20 @@ _KEPT: Final = (
     "namespace",
     "uid",
 )
+# What each member of metadata is, where the server itself reads it.
+_SHAPES: Final[Mapping[str, type]] = {
+    "annotations": dict,
+    "creationTimestamp": str,
+    "deletionTimestamp": str,
+    "finalizers": list,
+    "generateName": str,
+    "generation": int,
+    "labels": dict,
+    "name": str,
+    "namespace": str,
+    "resourceVersion": str,
+    "uid": str,
+}
 _NOT_COUNTED: Final = ("apiVersion", "kind", "metadata", "status")
 
 
@@ -117,7 +132,8 @@ class Writer:
                 raise not_found(resource.name, key.name)
             old = {"apiVersion": resource.api_version, "kind": resource.kind, **state.obj}
             new = change({"apiVersion": resource.api_version, "kind": resource.kind, **state.obj})
-            _check_metadata(resource, key, new)
+            new = {**new, "metadata": _metadata_of(resource, new)}
+            _check_names(key, new)
             if not trusted:
                 _check_preconditions(resource, old, new, unconditional=unconditional)
             made = _merged(resource, old, new, part=part, trusted=trusted)
@@ -175,13 +191,13 @@ class Writer:
 
     def _name_for(self, resource: Resource, metadata: RawObject) -> str:
         """Give the object's name, or make one. The caller holds the lock."""
-        name, stem = metadata.get("name"), metadata.get("generateName")
-        if isinstance(name, str) and name:
-            return name
-        if not isinstance(stem, str) or not stem:
+        if metadata.get("name"):
+            return str(metadata["name"])
+        stem = metadata.get("generateName")
+        if not stem:
             raise invalid("metadata.name", "name or generateName is required", cause="FieldValueRequired")
         while True:
-            made = stem + "".join(self._random.choices(_SUFFIX_LETTERS, k=5))
+            made: str = stem + "".join(self._random.choices(_SUFFIX_LETTERS, k=5))
             if self.storage.get(resource.name, ObjectKey(metadata.get("namespace", ""), made)) is None:
                 return made
 
@@ -198,12 +214,18 @@ def _metadata_of(resource: Resource, obj: RawObject) -> RawObject:
     metadata = obj.get("metadata") or {}
     if not isinstance(metadata, dict):
         raise ApiError(400, "metadata of the object is no map")
+    for member, value in metadata.items():
+        if value is not None and not isinstance(value, _SHAPES.get(member, object)):
+            raise ApiError(400, f"metadata.{member} of the object cannot be of type {type(value).__name__}")
+    texts = (*(metadata.get("labels") or {}).values(), *(metadata.get("annotations") or {}).values())
+    if not all(isinstance(text, str | None) for text in (*texts, *(metadata.get("finalizers") or ()))):
+        raise ApiError(400, "labels, annotations and finalizers of the object are texts")
     return dict(metadata)
 
 
-def _check_metadata(resource: Resource, key: ObjectKey, new: RawObject) -> None:
+def _check_names(key: ObjectKey, new: RawObject) -> None:
     """Refuse a *new* object that names itself otherwise than the path does."""
-    metadata = _metadata_of(resource, new)
+    metadata = new["metadata"]
     for member, wanted in (("name", key.name), ("namespace", key.namespace)):
         if metadata.get(member) not in (None, "", wanted):
             raise ApiError(400, f"the object's {member} {metadata[member]!r} is not the path's, {wanted!r}")
