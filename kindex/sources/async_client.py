@@ -101,7 +101,8 @@ class AsyncClientSource(Generic[T]):
             async with asyncio.timeout(self._connect_seconds + self._answer_seconds):
                 response = await async_response_of(self._client, question.target, headers | question.headers, limits)
         except (ClientError, OSError) as error:  # a TimeoutError is one of these
-            raise connection_error(error) from error
+            failure = connection_error(error)
+            raise failure from failure.__cause__
         if response.status == 200:
             return response
         raise SourceError.of_response(response.status, await _body(response), response.headers.get("Retry-After"))
@@ -144,7 +145,8 @@ class AsyncClientStream(Generic[T]):
         except (ClientError, OSError) as error:
             if self._closed:
                 return b""
-            raise connection_error(error) from error
+            failure = connection_error(error)
+            raise failure from failure.__cause__
 
 
 async def _body(response: ClientResponse) -> bytes:
@@ -152,4 +154,5 @@ async def _body(response: ClientResponse) -> bytes:
     try:
         return await response.read()
     except (ClientError, OSError) as error:
-        raise connection_error(error) from error
+        failure = connection_error(error)
+        raise failure from failure.__cause__

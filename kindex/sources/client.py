@@ -129,7 +129,9 @@ class ClientSource(Generic[T]):
             body: bytes = response.read(decode_content=True)
         except (HTTPError, http.client.HTTPException, OSError) as error:
             response.close()
-            raise self._connections.failure(error) from error
+            failure = self._connections.failure(error)
+            raise failure from failure.__cause__
+        self._connections.check_open()
         response.release_conn()
         return body
 
@@ -160,7 +162,10 @@ class ClientStream(Generic[T]):
                     if self._closed:
                         return
                     yield self._reading.event(line)
-            if splitter.rest and not self._closed:
+            if self._closed:
+                return
+            self._connections.check_open()
+            if splitter.rest:
                 raise SourceError("the watch broke off within a line", kind=ErrorKind.NETWORK)
         finally:
             self.close()
@@ -194,4 +199,5 @@ class ClientStream(Generic[T]):
             case TimeoutError():
                 raise TimeoutError(f"the watch gave nothing for {self._silence_seconds:g} s") from error
             case _:
-                raise self._connections.failure(error) from error
+                failure = self._connections.failure(error)
+                raise failure from failure.__cause__

@@ -71,14 +71,23 @@ class Connections:
                 preload_content=False,
             )
         except (HTTPError, OSError) as error:
-            raise self.failure(error) from error
+            failure = self.failure(error)
+            raise failure from failure.__cause__
 
     def failure(self, error: Exception) -> SourceError:
         """Say why a request or the reading of an answer failed with *error*."""
         with self._lock:
+            return _closed() if self._closed else connection_error(error)
+
+    def check_open(self) -> None:
+        """Check that an answer which came to its end was not cut there: not every answer says how long it is.
+
+        Raises:
+            SourceError: the source is closed.
+        """
+        with self._lock:
             if self._closed:
-                return closed()
-        return connection_error(error)
+                raise _closed()
 
     def renew(self) -> None:
         """Connect anew from now on: certificates and keys are read from their files again."""
@@ -110,7 +119,7 @@ class Connections:
     def _pools(self) -> PoolManager:
         with self._lock:
             if self._closed:
-                raise closed()
+                raise _closed()
             if self._manager is None:
                 # Made by the client's own code, which knows what its configuration means: TLS, proxies, keep-alive.
                 sender = type(self._client.rest_client)(self._client.configuration)
@@ -130,7 +139,7 @@ def cut(opened: Any) -> None:  # noqa: ANN401 - a socket, of ssl's or another li
         socket.socket.shutdown(plain, socket.SHUT_RDWR)
 
 
-def closed() -> SourceError:
+def _closed() -> SourceError:
     """Say that a source was closed."""
     return SourceError("the source is closed", kind=ErrorKind.NETWORK)
 

@@ -16,14 +16,20 @@ _TELLING: Final = (ssl.SSLError, socket.gaierror, TimeoutError, OSError)
 def connection_error(error: BaseException) -> SourceError:
     """Say what failed: the name of the host, TLS, the time, or the connection.
 
-    The libraries wrap what happened several times; its own exception becomes the cause. So a program can tell failures
-    apart by the type of ``__cause__``: ``ssl.SSLError``, ``socket.gaierror``, ``TimeoutError``, other OSErrors.
+    The libraries wrap what happened several times; Python's own exception of it is the cause, to be raised from. So a
+    program can tell failures apart by the type of ``__cause__``: ``ssl.SSLError``, ``socket.gaierror``,
+    ``TimeoutError``, ``ConnectionRefusedError`` and other OSErrors.
 
     >>> error = connection_error(RuntimeError(ssl.SSLError(1, "certificate verify failed")))
     >>> str(error), type(error.__cause__).__name__
     ('TLS failed: certificate verify failed', 'SSLError')
     """
-    found = list(_inside(error))
+    inside = list(_inside(error))
+    found = [each for each in inside if type(each).__module__ in ("builtins", "ssl", "socket")]
+    # Where urllib3 compares the names of hosts by itself, it raises an error of its own.
+    found += [
+        ssl.SSLCertVerificationError(1, str(each)) for each in inside if type(each).__name__ == "CertificateError"
+    ]
     first = (next((each for each in found if isinstance(each, kind)), None) for kind in _TELLING)
     root = next((each for each in first if each is not None), error)
     match root:
