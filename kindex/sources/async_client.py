@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections import deque
 from collections.abc import AsyncIterator
 from typing import Generic, TypeVar
 
@@ -115,38 +116,49 @@ class AsyncClientStream(Generic[T]):
         self._response = response
         self._reading = reading
         self._silence_seconds = silence_seconds
+        self._splitter = LineSplitter()
+        self._lines: deque[bytes] = deque()
         self._closed = False
 
-    async def __aiter__(self) -> AsyncIterator[WatchEvent[T]]:
+    # Not a generator, which the event loop would have to bring to its end if it is dropped.
+    def __aiter__(self) -> AsyncIterator[WatchEvent[T]]:
         """Give the events as they come; raises as ``Stream.__iter__`` says."""
-        splitter = LineSplitter()
+        return self
+
+    async def __anext__(self) -> WatchEvent[T]:
         try:
-            while piece := await self._read():
-                for line in splitter.feed(piece):
-                    if self._closed:
-                        return
-                    yield self._reading.event(line)
-            if splitter.rest and not self._closed:
-                raise SourceError("the watch broke off within a line", kind=ErrorKind.NETWORK)
-        finally:
+            while not (self._closed or self._lines):
+                await self._receive()
+            event = None if self._closed else self._reading.event(self._lines.popleft())
+        except Exception:  # not where the task is cancelled: it may ask again
             await self.aclose()
+            raise
+        if event is None:
+            raise StopAsyncIteration
+        return event
 
     async def aclose(self) -> None:
         """Let go of the connection. Called once or more; ends an iteration that waits in another task."""
         self._closed = True
         self._response.close()
 
-    async def _read(self) -> bytes:
-        """Give what comes next; nothing at the end, and when it was closed."""
+    async def _receive(self) -> None:
+        """Wait for what comes next, and cut it into lines; at the end, close."""
         try:
-            return await self._response.content.readany()
+            piece = await self._response.content.readany()
         except TimeoutError as error:
             raise TimeoutError(f"the watch gave nothing for {self._silence_seconds:g} s") from error
         except (ClientError, OSError) as error:
             if self._closed:
-                return b""
+                return
             failure = connection_error(error)
             raise failure from failure.__cause__
+        self._lines.extend(self._splitter.feed(piece))
+        if piece or self._closed:
+            return
+        if self._splitter.rest:
+            raise SourceError("the watch broke off within a line", kind=ErrorKind.NETWORK)
+        await self.aclose()
 
 
 async def _body(response: ClientResponse) -> bytes:

@@ -13,7 +13,7 @@ import functools
 import inspect
 from collections.abc import Callable
 from types import MethodType
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, Final, NamedTuple, TypeAlias
 from urllib.parse import urlencode
 
 import attrs
@@ -25,6 +25,10 @@ ListFunction: TypeAlias = Callable[..., Any]  # Any: what it returns is never lo
 """A bound method that lists, such as ``CoreV1Api().list_namespaced_pod``, or a ``functools.partial`` of one."""
 
 
+_EACH: Final = "each_namespace"
+"""Stands where a namespace will be; with its underscore it is the name of none."""
+
+
 class ListCall(NamedTuple):
     """What a list function lists, and the client that it would use."""
 
@@ -32,12 +36,16 @@ class ListCall(NamedTuple):
     client: AnyApiClient
 
 
-def read_list_function(function: ListFunction, /, *args: object, **arguments: object) -> ListCall:
+def read_list_function(
+    function: ListFunction, /, *args: object, each_namespace: bool = False, **arguments: object
+) -> ListCall:
     """Say what ``function(*args, **arguments)`` would list. It is not sent.
 
     Args:
         function: of the official client, sync or aio, or of kubernetes_asyncio.
         args: as the function takes them: a namespace; group, version and plural of custom objects.
+        each_namespace: whether each request will name a namespace, so that none need be given to a function that lists
+            one; none is the resource's own, then.
         arguments: the same by name, and ``label_selector``, ``field_selector``.
 
     Raises:
@@ -61,7 +69,7 @@ def read_list_function(function: ListFunction, /, *args: object, **arguments: ob
             " is told by a path, or by api_version and kind"
         )
     arguments = {argument: given for argument, given in arguments.items() if given is not None}
-    _check_arguments(function, args, arguments)
+    arguments = _checked_arguments(function, args, arguments, each_namespace=each_namespace)
     caught = _catch(function, api, client, args, arguments)
     if caught.method != "GET":
         raise ResourceError(f"{name} does not list: it sends {caught.method}")
@@ -69,22 +77,29 @@ def read_list_function(function: ListFunction, /, *args: object, **arguments: ob
         resource = Resource.parse(caught.target)
     except ResourceError as error:
         raise ResourceError(f"{name}: {error}") from error
-    return ListCall(attrs.evolve(resource, namespaced=_namespaced(name, resource)), client)
+    namespace = None if resource.namespace == _EACH else resource.namespace
+    return ListCall(attrs.evolve(resource, namespace=namespace, namespaced=_namespaced(name, resource)), client)
 
 
-def _check_arguments(function: MethodType, args: tuple[object, ...], arguments: dict[str, object]) -> None:
-    """Refuse what some versions would take in silence."""
-    name = function.__name__
+def _checked_arguments(
+    function: MethodType, args: tuple[object, ...], arguments: dict[str, object], *, each_namespace: bool
+) -> dict[str, object]:
+    """Refuse what some versions would take in silence; with *each_namespace* put one in where it is missing."""
+    name, signature = function.__name__, inspect.signature(function)
     for argument in arguments:
         if argument.startswith("_") or argument in ("async_req", "watch"):
             raise ResourceError(f"{name}: {argument} is for whoever lists and watches to say; leave it out")
     try:
-        bound = inspect.signature(function).bind(*args, **arguments)
+        missing = "namespace" in signature.parameters.keys() - signature.bind_partial(*args, **arguments).arguments
+        if each_namespace and missing:
+            arguments = {**arguments, "namespace": _EACH}
+        bound = signature.bind(*args, **arguments)
     except TypeError as error:
         raise ResourceError(f"{name}: {error}") from error
-    namespace = bound.arguments.get("namespace", "any")
+    namespace = bound.arguments.get("namespace", _EACH)
     if not isinstance(namespace, str) or not namespace:
         raise ResourceError(f"{name}: a namespace is a name, not {namespace!r}")
+    return arguments
 
 
 def _namespaced(name: str, resource: Resource) -> bool | None:

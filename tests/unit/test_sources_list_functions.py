@@ -71,6 +71,17 @@ def test_selectors(apis: Apis) -> None:
     assert resource.selectors == (("labelSelector", "app in (a, b)"),)
 
 
+def test_a_function_whose_requests_name_the_namespace(apis: Apis) -> None:
+    """Where each request names a namespace the function need not be given one; what it is given stays."""
+    v1, custom = apis.CoreV1Api, apis.CustomObjectsApi
+    assert of(v1.list_namespaced_pod, each_namespace=True) == Resource("v1", "pods", namespaced=True)
+    assert of(v1.list_namespaced_pod, "prod", each_namespace=True).namespace == "prod"
+    assert of(v1.list_node, each_namespace=True) == Resource("v1", "nodes", namespaced=False)
+    place = {"group": "acme.io", "version": "v1", "plural": "widgets"}
+    found = of(custom.list_namespaced_custom_object, **place, each_namespace=True)
+    assert found == Resource("acme.io/v1", "widgets", namespaced=True)
+
+
 def test_a_partial(apis: Apis) -> None:
     """A function may come with its arguments."""
     partial = functools.partial(apis.CoreV1Api.list_namespaced_pod, "prod", label_selector="app=web")
