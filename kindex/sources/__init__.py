@@ -1,4 +1,4 @@
-"""Where objects come from: what a source is, and what it gives. No client is imported here."""
+"""Where objects come from: what a source is, and what it gives. A client is imported only when one is used."""
 
 from kindex.sources.base import (
     AsyncSource,
@@ -14,6 +14,7 @@ from kindex.sources.base import (
     WatchRequest,
 )
 from kindex.sources.errors import ErrorKind, SourceError
+from kindex.sources.making import async_source_of, source_of
 from kindex.sources.wire import event_of, page_of
 
 __all__ = [
@@ -30,6 +31,8 @@ __all__ = [
     "Stream",
     "WatchEvent",
     "WatchRequest",
+    "async_source_of",
     "event_of",
     "page_of",
+    "source_of",
 ]
