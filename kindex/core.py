@@ -86,12 +86,13 @@ class Swap(msgspec.Struct, frozen=True, gc=False):
     core: Core[Any]  # Any: of any object type
     fresh: Generation[Any]
     before: SlotTable[Any]
+    after: tuple[list[ObjectKey | None], list[Any]]  # keys and objects, where a follower wants each commit; else empty
     told: Sequence[Inbox[Any]]
 
     def apply(self) -> None:
         """Do it; may be done again."""
         for inbox in self.told:
-            inbox.fall_behind(self.before, self.fresh.slots, self.fresh.revision)
+            inbox.fall_behind(self.before, self.after, self.fresh.revision)
         self.core.generation = self.fresh
 
     def replaced(self) -> list[object]:
@@ -271,9 +272,7 @@ class Core(Generic[T]):
         revision = generation.revision + 1
         for journal in self.journals:
             journal.update([entry.slot for entry in entries])
-        told = () if self.feed is None else self.feed.told(
-            generation, entries, revision, renewed, final_states_known
-        )
+        told = () if self.feed is None else self.feed.told(generation, entries, revision, renewed, final_states_known)
         commit = Commit(generation, entries, revision, resource_versions, told, self.pasts)
         self.pending = commit
         commit.apply()
@@ -285,7 +284,9 @@ class Core(Generic[T]):
     def swap(self, fresh: Generation[T]) -> None:
         """Put another state in place of the present one. The caller holds the lock, has settled, and rings after it."""
         told = () if self.feed is None else self.feed.all()
-        swap = Swap(self, fresh, self.generation.slots, told)
+        each = any(inbox.queue is not None for inbox in told)
+        after = (fresh.slots.keys.copy(), fresh.slots.objects.copy()) if each else ([], [])
+        swap = Swap(self, fresh, self.generation.slots, after, told)
         self.pending = swap
         swap.apply()
         self.pending = None

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from collections import deque
 from contextlib import suppress
+from itertools import chain
 from queue import Empty, SimpleQueue
 from threading import RLock
 from typing import TYPE_CHECKING, Generic, NamedTuple, TypeAlias, TypeVar
@@ -73,10 +74,12 @@ class Inbox(Generic[T]):
         queue: changes commit by commit, with the revision, where the follower wants each; else None.
         limit: so many commits may wait in the queue.
         behind: the objects that it has seen, when the state was swapped since; ``pending`` is then of before the swap.
+        again: each object that there is shall be given again, after what waits.
         noted: the revision of the last commit that was merged, so that one that is applied again is not merged twice.
         too_slow: the queue went over its limit, and is lost.
         closed: nobody takes anything from it any more; set without the lock, also by a finalizer.
         turn: a lock for whoever reads; taken before the store's, never under it.
+        hand: what was taken, and is being read by whoever has the turn, without the lock of the store.
         bell: something is in it when there is something to look at, and then no thread waits for it. A SimpleQueue,
             since putting into it is safe wherever Python may run code.
         wakers: each wakes a task that waits, once.
@@ -84,10 +87,12 @@ class Inbox(Generic[T]):
     """
 
     __slots__ = (
+        "again",
         "behind",
         "bell",
         "closed",
         "filter",
+        "hand",
         "limit",
         "noted",
         "pending",
@@ -107,10 +112,12 @@ class Inbox(Generic[T]):
         self.pending: dict[ObjectKey, Change[T]] = {}
         self.queue: deque[tuple[int, Iterable[Change[T]]]] | None = None if limit is None else deque()
         self.route: Route | None = None
+        self.again = False
         self.noted = -1
         self.too_slow = False
         self.closed = False
         self.turn = RLock()
+        self.hand: Iterator[Change[T]] = iter(())
         self.bell: SimpleQueue[None] = SimpleQueue()
         self.wakers: dict[Callable[[], object], None] = {}
 
@@ -121,7 +128,7 @@ class Inbox(Generic[T]):
     @property
     def waiting(self) -> bool:
         """Whether there is anything to take."""
-        return self.behind is not None or len(self) > 0
+        return self.again or self.behind is not None or len(self) > 0
 
     def note(self, changes: Sequence[Change[T]], revision: int) -> None:
         """Take up what a commit changed; may be done again. The caller holds the lock."""
@@ -141,26 +148,49 @@ class Inbox(Generic[T]):
             if new is None and (old is None or (key in pending and pending[key].old is None)):
                 pending.pop(key, None)
 
-    def fall_behind(self, before: SlotTable[T], after: SlotTable[T], revision: int) -> None:
-        """Take up that the whole state was swapped; may be done again. The caller holds the lock."""
+    def fall_behind(
+        self, before: SlotTable[T], after: tuple[Sequence[ObjectKey | None], Sequence[T | None]], revision: int
+    ) -> None:
+        """Take up that the whole state was swapped; may be done again. The caller holds the lock.
+
+        Args:
+            before: the objects of before; nobody changes it any more.
+            after: keys and objects as they are now, and stay here, for a queue.
+            revision: of the swap.
+        """
         if self.behind is not None:
             return
         if self.queue is None:
             self.behind = before
-        elif not self._has(revision):
-            self._enqueue(differences(before, {}, after.keys.copy(), after.objects.copy(), revision), revision)
+        else:
+            self._enqueue(differences(before, {}, *after, revision), revision)
 
-    def taken(self, generation: Generation[T]) -> Iterable[Change[T]]:
-        """Give all that waits, and forget it. The caller holds the lock; what is given is to be read without it."""
+    def take(self, generation: Generation[T]) -> bool:
+        """Take what waits in hand, which is empty; False if there was nothing. The caller has the turn and the lock."""
         self._silence()
-        if self.waiting:
-            self.bell.put(None)  # for other threads that read it: there is something in hand
+        if not self.waiting:
+            return False
+        self.bell.put(None)  # for other threads that read: there is something in hand
+        changes = iter(self._waiting_at(generation))
+        queue: deque[tuple[int, Iterable[Change[T]]]] | None = None if self.queue is None else deque()
+        # No interrupt comes between these: nothing is lost or taken twice.
+        self.hand, self.behind, self.pending, self.queue, self.again = changes, None, {}, queue, False
+        return True
+
+    def _waiting_at(self, generation: Generation[T]) -> Iterable[Change[T]]:
+        """Give what waits, to be read without the lock."""
+        changed = self._changed_at(generation)
+        if not self.again:
+            return changed
+        slots = generation.slots
+        return chain(changed, repetitions(slots.keys.copy(), slots.objects.copy(), generation.revision))
+
+    def _changed_at(self, generation: Generation[T]) -> Iterable[Change[T]]:
+        """Give the changes that wait."""
         behind, pending = self.behind, self.pending
         if behind is None and self.queue is not None:
             items = tuple(self.queue)
-            self.queue.clear()
             return (change for _, changes in items for change in changes)
-        self.behind, self.pending = None, {}
         if behind is None:
             return pending.values()
         slots = generation.slots
@@ -207,6 +237,13 @@ def _merged(first: Change[T], last: Change[T]) -> Change[T]:
     """Merge two changes of a key; *last* may be part of *first* already."""
     known = first.final_state_known if first.gone else last.final_state_known
     return Change(last.key, first.old, last.new, last.revision, first.gone or last.gone, known)
+
+
+def repetitions(keys: Sequence[ObjectKey | None], objects: Sequence[T | None], revision: int) -> Iterator[Change[T]]:
+    """Give each object as a change that changed nothing. O(objects), without the lock."""
+    for key, obj in zip(keys, objects, strict=True):
+        if key is not None:
+            yield Change(key, obj, obj, revision, gone=False, final_state_known=True)
 
 
 def differences(
@@ -332,7 +369,7 @@ class Feed(Generic[T]):
                 for inbox in self._concerned(generation, entry):
                     concerned.setdefault(inbox, []).append(change)
             told += concerned.items()
-        # Who was rung and has not looked since will see this, too. A task may have gone since it was woken.
+        # Where the bell has something in it, whoever reads will see this, too; but a task waits for its waker.
         self._unrung += [inbox for inbox, _ in told if inbox.wakers or inbox.bell.empty()]
         return told
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import sys
 from collections import deque
 from contextlib import suppress
 from functools import partial
-from itertools import chain
 from queue import Empty
 from time import monotonic
 from typing import TYPE_CHECKING, Generic, Literal, TypeAlias, TypeVar
@@ -13,11 +13,11 @@ from weakref import ref
 
 from kindex.deltas import deltas_of
 from kindex.errors import FollowerTooSlow, InCommitError, QueryError
-from kindex.feed import Change, Inbox, feed_of
+from kindex.feed import Inbox, feed_of
 from kindex.objects import uid_changed
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
     from types import TracebackType
 
     from kindex.core import Core
@@ -51,8 +51,11 @@ class Follower(Generic[T]):
     * ``revision`` is that of the commit, the last one where several were merged.
 
     Iterating waits for the next delta, and ends when the follower is closed or its store is gone. Close it, or use it
-    in a ``with`` block; one that nobody refers to closes itself. Filters run in the thread that iterates, without any
-    lock, so it may do with the store what it likes. Made by ``StoreView.follow()``.
+    in a ``with`` block; one that nobody refers to closes itself. Several threads or tasks may read one follower: each
+    delta goes to one of them. Filters run in the thread that iterates, without any lock of the store, so they may do
+    with it what they like; a predicate that raises costs the delta that it was asked about, and no other. A forked
+    child's copy goes on by itself, unless another thread was reading: then it is closed there. Made by
+    ``StoreView.follow()``.
 
     >>> from kindex import Store
     >>> pods = Store(name="pods")
@@ -74,11 +77,10 @@ class Follower(Generic[T]):
         self._filter = None if wanted.everything else wanted
         self._inside: set[ObjectKey] = set()
         self._name = core.name
-        self._changes: Iterator[Change[T]] = iter(())
         self._ready: deque[Delta[T]] = deque()
         self._given = 0
         self._looked = False
-        self._again = False
+        self._in_hand = False  # whether there may be something
         self.synced = False
         """Whether all that there was at the beginning has been given, and the next delta was asked for."""
         inbox = self._inbox
@@ -109,6 +111,7 @@ class Follower(Generic[T]):
 
         Raises:
             FollowerTooSlow: with ``overflow="close"``.
+            InCommitError: this is a finalizer or signal handler that runs inside the store.
         """
         delta = self._next()
         deadline = None if timeout_seconds is None else monotonic() + timeout_seconds
@@ -127,13 +130,18 @@ class Follower(Generic[T]):
         """Give all deltas that there are; wait for the first at most this long, None for ever.
 
         Raises:
-            FollowerTooSlow: with ``overflow="close"``.
+            FollowerTooSlow, InCommitError: as ``next``. Where it raises, what it had is for the next call.
         """
         first = self.next(timeout_seconds)
-        deltas = [] if first is None else [first]
+        if first is None:
+            return []
+        deltas = [first]
         try:
-            while (delta := self._next() if deltas else None) is not None:
-                deltas.append(delta)
+            for look in (False, True):  # once: with a busy writer there would be no end to it
+                delta = self._next(look=look)
+                while delta is not None:
+                    deltas.append(delta)
+                    delta = self._next(look=False)
         except BaseException:  # of a predicate, or an interrupt: what was taken before it is for the next call
             self._ready.extendleft(reversed(deltas))
             raise
@@ -150,11 +158,16 @@ class Follower(Generic[T]):
         ...     [(type(delta).__name__, delta.old is delta.new) for delta in follower.take()]
         [('Updated', True)]
         """
-        self._again = True
+        core = self._core()
+        if core is None:
+            return
+        core.check_may_write()
+        with core.lock:
+            self._inbox.again = True
         self._inbox.wake()
 
     def close(self) -> None:
-        """Follow no more; what waits is dropped. May be done again, from any thread, also while another one waits."""
+        """Follow no more; what waits is dropped. May be done again, anywhere, also while another thread waits."""
         feed = self._leave()
         self._inbox.wake()
         core = self._core()
@@ -194,17 +207,20 @@ class Follower(Generic[T]):
         self._given += 1
         if self._given % _A_WHILE == 0:
             await asyncio.sleep(0)
-        while (delta := self._next()) is None:
+        while (delta := self._next(most=_A_WHILE)) is None:
             if self.closed:
                 raise StopAsyncIteration
+            if self._in_hand:
+                await asyncio.sleep(0)
+                continue
             arrived = asyncio.Event()
             waker = partial(asyncio.get_running_loop().call_soon_threadsafe, arrived.set)
             self._inbox.wakers[waker] = None
             try:
-                delta = self._next()  # again: what came before the waker was there rang the bell only
+                delta = self._next(most=_A_WHILE)  # again: what came before the waker was there rang the bell only
                 if delta is not None:
                     break
-                if not self.closed:
+                if not (self._in_hand or self.closed):
                     await arrived.wait()
             finally:
                 self._inbox.wakers.pop(waker, None)
@@ -219,8 +235,12 @@ class Follower(Generic[T]):
             feed.leaving.append(self._inbox)
         return feed
 
-    def _next(self) -> Delta[T] | None:
+    def _next(self, *, look: bool = True, most: int = sys.maxsize) -> Delta[T] | None:
         """Give the next delta, or None if there is none now.
+
+        Args:
+            look: whether to look, once, for what has come in, when nothing is in hand any more.
+            most: look at so many changes only; then ``_in_hand`` says whether these were not all.
 
         Raises:
             InCommitError: this thread is inside the store's lock, for which another one that reads may be waiting.
@@ -234,46 +254,42 @@ class Follower(Generic[T]):
             while not inbox.closed:
                 if self._ready:
                     return self._ready.popleft()
-                change = next(self._changes, None)
-                if change is not None:
-                    self._ready.extend(self._deltas_of(change))
-                elif not self._look():
+                if not most:
                     break
+                change = next(inbox.hand, None)
+                if change is not None:
+                    most -= 1
+                    self._ready.extend(self._deltas_of(change))
+                    continue
+                self._in_hand = False
+                self.synced = self._looked
+                if not (look and self._look()):
+                    break
+                look = False
         return None
 
     def _look(self) -> bool:
         """Take what waits in the inbox; False if there was nothing."""
-        if self._looked:
-            self.synced = True
         core, inbox = self._core(), self._inbox
         if core is None:
             return False
         with core.lock:
             core.settle()
-            again, self._again = self._again, False
-            waiting = again or inbox.waiting
-            changes = inbox.taken(core.generation)
-            slots, revision = core.generation.slots, core.generation.revision
-            there = zip(slots.keys.copy(), slots.objects.copy(), strict=True) if again else ()
+            self._in_hand = inbox.take(core.generation)
         if inbox.too_slow:
             self.close()
             raise FollowerTooSlow(self._name, LIMIT)
         self._looked = True
-        repeated = (
-            Change(key, obj, obj, revision, gone=False, final_state_known=True)
-            for key, obj in there
-            if key is not None and obj is not None
-        )
-        self._changes = chain(changes, repeated)
-        return waiting
+        return self._in_hand
 
     def _learn(self) -> None:
         """Take what there is for known, and say nothing of it."""
         self._look()
         if self._filter is not None:
             matches = self._filter.matches
-            self._inside.update(key for key, _, new, *_ in self._changes if new is not None and matches(key, new))
-        self._changes = iter(())
+            self._inside.update(key for key, _, new, *_ in self._inbox.hand if new is not None and matches(key, new))
+        self._inbox.hand = iter(())
+        self._in_hand = False
         self.synced = True
 
     def _deltas_of(self, change: Change[T]) -> Sequence[Delta[T]]:

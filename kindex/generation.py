@@ -12,7 +12,7 @@ from kindex.errors import IndexValueError
 from kindex.families import FamilyIndex
 from kindex.indexers.base import Indexer
 from kindex.indexes import NO_INDEX, ColumnFull, ColumnIndex, MapIndex, SortedIndex, filed
-from kindex.postings import size, slots_in
+from kindex.postings import slots_in
 from kindex.schema import NAMESPACE
 from kindex.slots import SlotTable
 from kindex.values import SKIPPED, decoded, keys_in, ordering
@@ -239,6 +239,9 @@ class Generation(Generic[T]):
         self, program: Program, limit: int | None, spot: Spot | None, trace: list[Narrowing] | None
     ) -> tuple[list[ObjectKey], list[T], list[Filing]]:
         """Give the keys and objects that *program* leaves, at most *limit*, and where they are filed at *spot*."""
+        if program.takes_all and limit is None and spot is None and not self.slots.free:
+            slots = self.slots
+            return cast("list[ObjectKey]", slots.keys.copy()), cast("list[T]", slots.objects.copy()), []
         return self.found_at(slots_in(program.narrowed(self, trace)), limit, spot)
 
     def found_at(
@@ -248,7 +251,7 @@ class Generation(Generic[T]):
         slots = list(slots if limit is None else islice(slots, limit))
         keys = cast("list[ObjectKey]", list(map(self.slots.keys.__getitem__, slots)))
         objects = cast("list[T]", list(map(self.slots.objects.__getitem__, slots)))
-        return keys, objects, [] if spot is None else list(map(self.index_at(spot).filing, slots))
+        return keys, objects, [] if spot is None else self.index_at(spot).filings(slots)
 
     def counted(self, program: Program) -> int:
         """Count the objects that *program* leaves."""
@@ -256,8 +259,7 @@ class Generation(Generic[T]):
 
     def sizes_at(self, spot: Spot) -> list[tuple[ValueKey, int]]:
         """Give the keys of an index with the sizes of their postings."""
-        index = self.index_at(spot)
-        return [(key, size(index.posting(key))) for key in index.keys()]  # noqa: SIM118 - an index is no dict
+        return self.index_at(spot).sizes()
 
     def skipped(self, *, but: Iterable[int] = ()) -> dict[str, int]:
         """Count, for each index whose function may fail, the objects on which it did, *but* these slots. O(slots)."""

@@ -220,7 +220,7 @@ class Past(Generic[T]):
         if not self.touched:
             return self.base.sizes_at(spot)
         index = self.base.index_at(spot)
-        sizes = Counter({key: size(self._untouched(index.posting(key))) for key in index.keys()})  # noqa: SIM118 - an index is no dict
+        sizes = Counter({key: count - self._touched_of(index.posting(key)) for key, count in index.sizes()})
         sizes.update(dict(self._restored().sizes_at(spot)))
         return [(key, count) for key, count in sizes.items() if count]
 
@@ -251,6 +251,11 @@ class Past(Generic[T]):
         if isinstance(posting, BitMap):
             return [posting.rank(self.origins[place]) for place in own]
         return [posting is not None and posting < self.origins[place] for place in own]
+
+    def _touched_of(self, posting: Posting | None) -> int:
+        if isinstance(posting, BitMap):
+            return posting.intersection_cardinality(self.touched)
+        return int(posting is not None and posting in self.touched)
 
     def _untouched(self, posting: Posting | None) -> Posting | None:
         return without(normal(posting) if isinstance(posting, BitMap) else posting, self.touched)

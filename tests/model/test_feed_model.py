@@ -16,7 +16,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import invariant, precondition, rule
 
-from kindex import Added, Deleted, FollowerTooSlow, ObjectKey, Store, Updated
+from kindex import Added, Deleted, FollowerTooSlow, ObjectKey, Updated
 from kindex.core import Core
 from tests.model.test_store_model import StoreMachine, TightMachine, contents, keys, uid_of, uids
 from tests.strategies import (
@@ -92,7 +92,7 @@ WISHES: Final[dict[str, Wish]] = {
     "not prod": Wish(lambda key, _: key.namespace != "prod", query={"field_selector": "metadata.namespace!=prod"}),
     "predicate": Wish(lambda _, obj: may_pass(obj), query={"where": may_pass}),
     "at node": at(by_node, "n1"),
-    "at host": Wish(lambda _, obj: filed(by_host, obj, "true"), (by_host.at(True),), needs=(by_host,)),  # noqa: FBT003 - a value
+    "at host": Wish(lambda _, obj: filed(by_host, obj, "true"), (by_host.at(True),), needs=(by_host,)),
     "at image": at(by_image, "nginx:1"),
     "at mixed": at(by_mixed, 1),
     "at owner": at(by_owner, "Job-a"),

@@ -55,6 +55,15 @@ class Snapshots(StoreMachine):
         order = self.store.keys()
         self.frozen.append(Frozen(view.snapshot(), rows, order, indexers, self.revision, versions, pace))
 
+    @precondition(lambda self: len(self.frozen) < OPEN - 1)
+    @rule(version=st.integers(0, 999).map(str), scope=st.sampled_from([None, "prod"]))
+    def take_around_a_bookmark(self, version: str, scope: str | None) -> None:
+        """Two of one revision, of which one knows more."""
+        self.take(through_a_view=False, pace=1)
+        self.store.bookmark(version, namespace=scope)
+        self.versions[scope] = version
+        self.take(through_a_view=True, pace=2)
+
     @precondition(lambda self: self.frozen)
     @rule(data=st.data(), close=st.booleans())
     def let_go(self, data: st.DataObject, close: bool) -> None:

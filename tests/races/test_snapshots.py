@@ -12,7 +12,7 @@ import sys
 import threading
 import warnings
 from functools import partial
-from itertools import chain, count
+from itertools import chain, count, cycle
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -23,7 +23,7 @@ from kindex.generation import Generation
 from kindex.indexes import ColumnIndex, MapIndex
 from kindex.slots import SlotTable
 from kindex.snapshots import Past
-from tests.interruptions import Interrupt, _points, interrupted_at
+from tests.interruptions import _points, interrupted_at
 from tests.locks import NoLock, owned
 from tests.pods import Pod, key, pod
 from tests.races.test_commits import (
@@ -123,10 +123,11 @@ def test_a_commit_that_was_cut_short_changes_no_snapshot(
 
 @pytest.mark.parametrize("inside", ["Past.remember", "Past.index", "take", "Moment.close", "Moment.check_may_read"])
 def test_every_point_of_a_snapshots_own_work_may_be_cut_short(inside: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """To take one, to keep for it, to take in what is kept, and to close it: done again, it is as if never cut short."""
+    """To take one, to keep for it, to take in what is kept, to close it: done again, it is as if never cut short."""
     monkeypatch.setattr("kindex.core._VALIDATE", False)
 
     def act(store: Store[Pod], first: Snapshot[Pod]) -> None:
+        store.snapshot().close()  # some Pythons trace a function from its second call on
         transact(store)
         second = store.snapshot()
         put_over(store)
@@ -255,8 +256,9 @@ def test_a_snapshot_that_a_finalizer_takes_or_asks_in_a_commit_is_right_or_refus
                 assert seen(snapshot) == then, f"{inside}, point {number}"
             assert first is None or seen(first) == before, f"{inside}, point {number}"
             store._check()
-    assert refused > 1
-    assert looked > 1
+    if write is not replace_by_generation:  # one swap, in which some Pythons trace nothing, as above
+        assert refused > 1
+        assert looked > 1
 
 
 @pytest.mark.parametrize("question", [len, seen, lambda snapshot: snapshot.count(label_selector="app=web")])
@@ -265,7 +267,7 @@ def test_a_snapshot_that_is_asked_inside_its_own_query_is_right_or_refused(
 ) -> None:
     """While it takes in what was kept, a finalizer that asks it is refused; neither answer is ever wrong."""
     monkeypatch.setattr("kindex.core._VALIDATE", False)
-    refused, answered = 0, 0
+    refused, answered, sentences = 0, 0, set[str]()
     for inside in ("Past.counted", "Past.found", "Past.held", "Past.get"):
         for number in count(step=min(STEP, 7)):
             store = filled()
@@ -283,8 +285,7 @@ def test_a_snapshot_that_is_asked_inside_its_own_query_is_right_or_refused(
                     found = question(snapshot)
                 except InCommitError as error:
                     refused += 1
-                    assert "note what to do, and do it later" in str(error)
-                    assert "takes in what has changed since" in str(error)
+                    sentences.add(str(error))
                 else:
                     answered += 1
                     assert found == expected
@@ -296,6 +297,11 @@ def test_a_snapshot_that_is_asked_inside_its_own_query_is_right_or_refused(
             store._check()
     assert refused > 5
     assert answered > 5
+    (sentence,) = sentences
+    assert sentence == (
+        "a snapshot of store 'pods' is being read by this thread, and takes in what has changed since; code that Python"
+        " runs at any time (finalizers, signal handlers) cannot read it there: note what to do, and do it later"
+    )
 
 
 @pytest.mark.parametrize("inner", READS)
@@ -305,7 +311,7 @@ def test_a_snapshot_that_is_asked_inside_its_own_query_is_right_or_refused(
 def test_no_snapshot_is_read_or_taken_inside_a_commit(
     inner: Callable[[Any], object], where: tuple[type, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """What a finalizer or signal handler asks in mid-commit is an InCommitError; neither commit nor snapshot is harmed."""
+    """What a finalizer or signal handler asks in mid-commit is an InCommitError, and harms nothing."""
     store, expected = filled(), filled()
     snapshot, before = store.snapshot(), seen(store)
     refused: list[InCommitError] = []
@@ -476,7 +482,7 @@ def test_a_query_of_a_snapshot_waits_for_the_commit_in_progress(
 def test_a_commit_waits_for_the_query_of_a_snapshot(
     monkeypatch: pytest.MonkeyPatch, seam: tuple[type, str, int], locked: bool, torn: bool
 ) -> None:
-    """What a query has found is copied before anybody changes it; the control, without the lock, gives what came later."""
+    """What a query has found is copied before anybody changes it; in the control, without the lock, it is not."""
 
     def overwrite(store: Store[Pod], _snapshot: Snapshot[Pod]) -> None:
         delete_in_transaction(store, *store.keys())
@@ -601,8 +607,9 @@ def test_a_child_has_its_snapshots(indexing: bool, monkeypatch: pytest.MonkeyPat
 # The hunt
 
 PAIRS = 30
-MOVES = 300
-LOOKS = 300
+LOOKS = 300 * (20 if STEP == 1 else 1)
+"""So often each reader looks; more in `make stress`."""
+
 by_side = LabelIndexer("side")
 by_number: SortedIndexer[Pod, Any] = SortedIndexer("number", lambda obj: obj["number"])
 
@@ -616,90 +623,116 @@ def restless() -> Iterator[None]:
     sys.setswitchinterval(before)
 
 
-def twin(name: str, number: int, side: str) -> Pod:
-    return {**pod(f"{name}{number}", side=side), "number": number}
+class Hunt:
+    """Pairs of pods that one thread moves from side to side, each pair in one transaction, while others ask snapshots.
 
-
-def hunted(store: Store[Pod], readers: int, *, shared: bool) -> list[object]:
-    """Let one thread move pairs from side to side, and others ask snapshots; give what is wrong.
-
-    Everybody's work is counted: the writer moves on until each reader has looked so many times.
+    Attributes:
+        wrong: what was seen that never was, and what threads failed with.
     """
-    store.replace([twin(name, number, "left") for name in "ab" for number in range(PAIRS)])
-    wrong: list[object] = []
-    looking = threading.Barrier(readers + 1)
-    busy = [True] * readers
-    common = store.snapshot()
-    first = seen_pairs(common)
 
-    def write() -> None:
-        side = ["left"] * PAIRS
-        looking.wait(DEADLINE)
-        for number in count():
-            if number >= MOVES and not any(busy):
-                break
-            pair = number * 7 % PAIRS
-            side[pair] = "right" if side[pair] == "left" else "left"
-            with store.transaction() as txn:
-                for name in "ab":
-                    txn.put(twin(name, pair, side[pair]))
+    def __init__(self) -> None:
+        self.store: Store[Pod] = Store(name="pods", indexers=[by_side, by_number])
+        self.store.replace([each for number in range(PAIRS) for each in self.pair(number, "left")])
+        self.wrong: list[object] = []
 
-    def read(reader: int) -> None:
-        looking.wait(DEADLINE)
-        try:
-            for number in range(LOOKS):
-                if shared and number % 2:
-                    found = seen_pairs(common)
-                    if found != first:
-                        wrong.append(("the shared one has changed", found))
-                    continue
-                with store.snapshot() as snapshot:
-                    found = seen_pairs(snapshot)
-                    again = seen_pairs(snapshot)
-                left, right, counted = found
-                if found != again or counted != 2 * PAIRS or sorted(left + right) != [*range(PAIRS)] * 1:
-                    wrong.append((found, again))
-                if len(wrong) > 3:
+    def run(self, *readers: Callable[[], object]) -> list[object]:
+        """Let readers look so many times each, and the writer write until they have; give what is wrong."""
+        begin = threading.Barrier(len(readers) + 1)
+        reading = set(range(len(readers)))
+
+        def write() -> None:
+            sides = ["left"] * PAIRS
+            for number in cycle(range(PAIRS)):
+                if not reading:
                     break
-        except Exception as error:  # noqa: BLE001 - what a race throws
-            wrong.append(error)
-        finally:
-            busy[reader] = False
+                sides[number] = "right" if sides[number] == "left" else "left"
+                with self.store.transaction() as txn:
+                    for each in self.pair(number, sides[number]):
+                        txn.put(each)
 
-    threads = [Beside(write), *(Beside(partial(read, reader)) for reader in range(readers))]
-    for thread in threads:
-        thread.result()
-        thread.thread.join(DEADLINE)
-        assert not thread.thread.is_alive()
-    common.close()
-    return wrong
+        def read(number: int) -> None:
+            try:
+                for _ in range(LOOKS):
+                    readers[number]()
+                    if self.wrong:
+                        break
+            finally:
+                reading.discard(number)
 
+        def run(act: Callable[[], None]) -> None:
+            begin.wait(DEADLINE)
+            try:
+                act()
+            except Exception as error:  # noqa: BLE001 - what a race throws
+                self.wrong.append(error)
 
-def seen_pairs(snapshot: Snapshot[Pod]) -> tuple[list[int], list[int], int]:
-    """Ask for each side by itself, and for the count of both; a pair that is not together is given as -1."""
-    sides = []
-    for side in ("left", "right"):
-        pods = snapshot.select(label_selector=f"side={side}", order_by=by_number)
-        numbers = [obj["number"] for obj in pods]
-        together = numbers[::2] == numbers[1::2] and all(obj["metadata"]["labels"]["side"] == side for obj in pods)
-        sides.append(numbers[::2] if together else [-1])
-    return sides[0], sides[1], snapshot.count(by_side.key("side").exists())
+        for each in [Beside(partial(run, act)) for act in (write, *(partial(read, each) for each in reading))]:
+            each.result()
+            each.thread.join(DEADLINE)
+            assert not each.thread.is_alive()
+        return self.wrong
+
+    def look(self) -> None:
+        """Ask a new snapshot for both sides, twice."""
+        with self.store.snapshot() as snapshot:
+            first = self.sides_of(snapshot)
+            if self.sides_of(snapshot) != first or sorted(first[0] + first[1]) != list(range(PAIRS)):
+                self.wrong.append(first)
+
+    def look_again(self, snapshot: Snapshot[Pod]) -> None:
+        """Ask one that was taken before all began."""
+        found = self.sides_of(snapshot)
+        if found != (list(range(PAIRS)), [], 2 * PAIRS):
+            self.wrong.append(found)
+
+    @staticmethod
+    def pair(number: int, side: str) -> list[Pod]:
+        return [{**pod(f"{name}{number}", side=side), "number": number} for name in "ab"]
+
+    @staticmethod
+    def sides_of(snapshot: Snapshot[Pod]) -> tuple[list[int], list[int], int]:
+        """Ask for the pairs on each side, a query each, and the count of all; a pair that is not together is -1."""
+        sides = []
+        for side in ("left", "right"):
+            pods = snapshot.select(label_selector=f"side={side}", order_by=by_number)
+            numbers = [obj["number"] for obj in pods]
+            together = numbers[::2] == numbers[1::2] and all(obj["metadata"]["labels"]["side"] == side for obj in pods)
+            sides.append(numbers[::2] if together else [-1])
+        return sides[0], sides[1], snapshot.count(by_side.key("side").exists())
 
 
 @pytest.mark.usefixtures("restless")
-@pytest.mark.parametrize("shared", [False, True])
-def test_no_snapshot_is_ever_torn(shared: bool) -> None:
-    """A thread moves pairs in one transaction each, others ask snapshots: pairs are together, and none is lost."""
-    store: Store[Pod] = Store(name="pods", indexers=[by_side, by_number])
-    assert hunted(store, 3, shared=shared) == []
-    store._check()
-    assert store._core.pasts == []
+def test_no_snapshot_is_ever_torn() -> None:
+    """Two queries of one snapshot agree: each pair is together, on one side, and none is lost or there twice."""
+    hunt = Hunt()
+    assert hunt.run(hunt.look, hunt.look, hunt.look) == []
+    hunt.store._check()
+    assert hunt.store._core.pasts == []
+
+
+@pytest.mark.usefixtures("restless")
+def test_a_snapshot_that_threads_share_never_changes() -> None:
+    """Several threads ask one snapshot, which takes in what a writer changes meanwhile: all see what was at first."""
+    hunt = Hunt()
+    with hunt.store.snapshot() as snapshot:
+        again = partial(hunt.look_again, snapshot)
+        assert hunt.run(again, again, hunt.look) == []
+    hunt.store._check()
+    assert hunt.store._core.pasts == []
 
 
 @pytest.mark.usefixtures("restless")
 def test_the_hunt_finds_a_missing_lock(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The control: without a lock it finds torn snapshots, or threads fail in each other's work."""
+    """The control: without a lock it finds torn snapshots, or threads that fail in each other's work.
+
+    Of forty hunts all did; up to twenty are made here.
+    """
     monkeypatch.setattr("kindex.core._VALIDATE", False)
-    store: Store[Pod] = Store(name="pods", indexers=[by_side, by_number])
-    monkeypatch.setattr(store._core, "lock", NoLock())
-    assert hunted(store, 3, shared=True) != []
+
+    def wrong() -> list[object]:
+        hunt = Hunt()
+        with monkeypatch.context() as patched:
+            patched.setattr(hunt.store._core, "lock", NoLock())
+            return hunt.run(hunt.look, hunt.look, hunt.look)
+
+    assert any(wrong() for _ in range(20))

@@ -294,6 +294,23 @@ def test_a_swap_tells_each_commit_in_its_own_place() -> None:
     assert Deleted(key("c"), versioned(pod("c"), "u-c"), final_state_known=False, revision=3) in told
 
 
+def test_a_swap_is_copied_once_for_all() -> None:
+    """However many followers want each commit, they share one copy of what a relist left."""
+    store: Store[Pod] = Store()
+    store.replace([pod("a"), pod("b")])
+    followers = [store.follow(replay=False, overflow="close") for _ in range(5)]
+    fresh(store, [pod("c"), pod("d")])
+    copies: set[int] = set()
+    for follower in followers:
+        assert follower._inbox.queue is not None
+        ((_, changes),) = follower._inbox.queue
+        copies.add(id(changes.gi_frame.f_locals["objects"]))  # type: ignore[attr-defined]  # a generator
+    assert len(copies) == 1
+    store.put(pod("c", app="new"))
+    for follower in followers:
+        assert [delta.new for delta in follower.take()] == [pod("c"), pod("d"), None, None, pod("c", app="new")]
+
+
 def in_order(delta: Delta[Pod]) -> tuple[int, ObjectKey, bool]:
     """Sort by commit and key; of two deltas of a key the Deleted comes first."""
     return delta.revision, delta.key, delta.new is not None
@@ -552,7 +569,7 @@ def test_followers_are_told_while_indexers_come_and_go(change: Callable[[Store[P
         "tier": lambda: store.follow(label_selector="tier=gold"),
         "prod": lambda: store.follow(namespace="prod"),
         "where": lambda: store.follow(where=lambda obj: "spec" in obj),
-        "all": lambda: store.follow(),
+        "all": store.follow,
     }
     followers = {name: make() for name, make in follow.items()}
     seen: dict[str, dict[ObjectKey, Pod]] = {name: {} for name in followers}

@@ -83,7 +83,11 @@ KINDS: dict[str, tuple[tuple[Any, ...], dict[str, Any], dict[str, Any]]] = {
     "and": ((by_node.at("n1") & by_team.key("team").at("red"),), {}, {"team": "blue"}),
     "or": ((by_node.at("n7") | by_value.at("x"),), {}, {"value": "y"}),
     "not": ((~by_value.at(2),), {}, {"value": [2]}),
-    "owner": ((by_owner.at({"metadata": {"name": "r", "uid": "u-r", "namespace": "prod"}, **OWNER}),), {}, {"owners": []}),
+    "owner": (
+        (by_owner.at({"metadata": {"name": "r", "uid": "u-r", "namespace": "prod"}, **OWNER}),),
+        {},
+        {"owners": []},
+    ),
     "range": ((by_size.between(3, 7),), {}, {"size": 8}),
     "passing": ((gold.passing(),), {}, {"tier": "silver"}),
     "satisfying": ((by_labels.satisfying("app=web"),), {}, OTHER_APP),
@@ -118,7 +122,9 @@ def test_entering_is_added_and_leaving_is_deleted(kind: str, indexed: bool, repl
     store: Store[Pod] = Store(indexers=INDEXERS if indexed else TERMS + ((by_node, by_labels) if terms else ()))
     there, out = made(), made(**other)
     store.put(there)
-    store.put(made(name="b", namespace="elsewhere", node="n3", app="api", tier="none", value=3, size=0, team="", owners=[]))
+    store.put(
+        made(name="b", namespace="elsewhere", node="n3", app="api", tier="none", value=3, size=0, team="", owners=[])
+    )
     bystander = store.get(ObjectKey("elsewhere", "b"))
     assert bystander is not None
     followed = store.follow(*terms, replay=replay, **query)

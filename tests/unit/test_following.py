@@ -22,7 +22,7 @@ from kindex import (
 )
 from kindex.feed import Feed
 from tests.pods import Pod, key, pod, versioned
-from tests.running import DEADLINE, Beside, Bell, passed
+from tests.running import DEADLINE, Bell, Beside, passed
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -490,6 +490,24 @@ def test_a_predicate_that_raises_while_the_present_is_learned_fails_the_call() -
     assert store._core.feed is None
 
 
+def test_a_writer_that_never_rests_does_not_keep_who_takes() -> None:
+    """take() and next() come back though each look finds something new: here each question writes the next object."""
+    for act in ("take", "next"):
+        store = filled()
+
+        def writes(obj: Pod, store: Store[Pod] = store) -> bool:
+            store.put(pod(f"{len(store)}", app="web"))
+            return obj["metadata"]["labels"]["app"] == "db"
+
+        busy = store.follow(where=writes)
+        store.put(pod("0", app="web"))
+        assert getattr(busy, act)(0) in ([], None)
+        assert len(store) == 2
+        every = store.follow(where=lambda obj, store=store: store.put(pod(f"{len(store)}", app="db")))
+        assert 2 <= len(every.take()) <= 3
+        assert len(every.take()) == 2
+
+
 def test_a_predicate_may_use_the_store() -> None:
     """It runs without any lock of the store: it may read, write and follow."""
     store = filled()
@@ -527,10 +545,15 @@ async def collect(follower: Follower[Pod], seen: list[Delta[Pod]], until: int | 
             return
 
 
+async def until(holds: Callable[[], bool]) -> None:
+    """Let others run until something holds."""
+    while not holds():  # noqa: ASYNC110 - what is waited for tells nobody
+        await asyncio.sleep(0)
+
+
 async def waits(follower: Follower[Pod], tasks: int = 1) -> None:
     """Return once so many tasks wait for the follower."""
-    while len(follower._inbox.wakers) < tasks:
-        await asyncio.sleep(0)
+    await until(lambda: len(follower._inbox.wakers) >= tasks)
 
 
 def test_async_for_gives_what_there_is_and_what_comes() -> None:
@@ -546,8 +569,7 @@ def test_async_for_gives_what_there_is_and_what_comes() -> None:
         assert follower.synced
         writer = Beside(lambda: store.put(pod("c")))
         await asyncio.to_thread(writer.result)
-        while len(seen) < 3:
-            await asyncio.sleep(0)
+        await until(lambda: len(seen) == 3)
         await waits(follower)
         store.put(pod("d"))
         await task
@@ -686,6 +708,33 @@ def test_a_long_replay_lets_other_tasks_run() -> None:
 
     run(main)
     assert turns[0] >= 10
+
+
+def test_a_replay_of_which_little_is_wanted_lets_other_tasks_run() -> None:
+    """Also while a filter passes over what there is, the others of the loop have their turn."""
+    store = filled(*(f"p{number}" for number in range(2000)), "wanted")
+    turns = [0]
+
+    def rarely(obj: Pod) -> bool:
+        passed_over.append(turns[0])
+        return obj["metadata"]["name"] == "wanted"
+
+    passed_over: list[int] = []
+    follower = store.follow(where=rarely)
+
+    async def other() -> None:
+        while True:
+            turns[0] += 1
+            await asyncio.sleep(0)
+
+    async def main() -> None:
+        task = asyncio.create_task(other())
+        await collect(follower, [], 1)
+        task.cancel()
+
+    run(main)
+    assert max(passed_over.count(turn) for turn in set(passed_over)) <= 128
+    assert turns[0] >= 15
 
 
 def test_a_loop_that_was_closed_is_no_trouble_for_the_writer() -> None:

@@ -302,7 +302,9 @@ def test_on_error_is_told_instead_of_the_log(store: Store[Pod], caplog: pytest.L
     store.put(pod("a"))
     passed(called)
     end(registration)
-    assert [(type(error), str(error), delta) for error, delta in told] == [(Sad, "prod/a", Added(key("a"), pod("a"), 1))]
+    assert [(type(error), str(error), delta) for error, delta in told] == [
+        (Sad, "prod/a", Added(key("a"), pod("a"), 1))
+    ]
     assert registration.errors == 1
     assert caplog.records == []
 
@@ -356,7 +358,7 @@ def test_a_filter_that_fails_is_an_error_of_the_registration(
 
 
 def test_a_registration_that_is_too_slow_is_closed(store: Store[Pod], monkeypatch: pytest.MonkeyPatch) -> None:
-    """With overflow="close" it ends with FollowerTooSlow, which on_error gets; its thread ends, and the feed forgets it."""
+    """With overflow="close" it ends with FollowerTooSlow, which on_error gets; the feed forgets it."""
     monkeypatch.setattr("kindex.following.LIMIT", 2)
     began, go_on, over = threading.Event(), threading.Event(), threading.Event()
     told: list[Exception] = []
@@ -557,7 +559,7 @@ def waited(store: Store[Pod]) -> None:
 
 
 BUSY: list[Callable[[Store[Pod]], object]] = [
-    lambda store: store.select(label_selector="app=web", where=lambda obj: bool(obj)),
+    lambda store: store.select(label_selector="app=web", where=bool),
     lambda store: store.put(pod("more", app="db")),
     lambda store: store.delete(key("other")),
     lambda store: store.add_indexers(FieldIndexer("spec.nodeName")),

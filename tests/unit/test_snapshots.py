@@ -905,6 +905,24 @@ def test_what_is_kept_goes_with_the_snapshot(
     store._check()
 
 
+def test_what_is_kept_is_counted() -> None:
+    """The report on memory tells how many states are held, and what that takes, as long as they are."""
+    store = filled()
+    first, same = store.snapshot(), store.snapshot()
+    sizes = [store.memory().snapshot_bytes]
+    for act in (put_over, delete, remove_indexers, relist_by_generation):
+        act(store)
+        answers(same, QUESTIONS if act is delete else ())
+        sizes.append(store.memory().snapshot_bytes)
+    assert sizes == sorted(set(sizes))
+    with store.snapshot():
+        assert store.memory().snapshots == 2
+    first.close()
+    assert (store.memory().snapshots, store.memory().snapshot_bytes) == (1, sizes[-1])
+    same.close()
+    assert (store.memory().snapshots, store.memory().snapshot_bytes) == (0, 0)
+
+
 @pytest.mark.usefixtures("without_the_collector")
 def test_a_held_snapshot_keeps_its_own_state_only() -> None:
     """Twenty relists while one is open: the nineteen states in between are gone."""

@@ -14,7 +14,7 @@ from kindex import InCommitError, KindexError, LabelIndexer, NotReachedError, Ob
 from tests.interruptions import interrupted_at
 from tests.locks import owned
 from tests.pods import Pod, key, pod, versioned
-from tests.running import DEADLINE, Beside, Bell, passed
+from tests.running import DEADLINE, Bell, Beside, passed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -233,7 +233,9 @@ class Clock:
 def test_what_does_not_come_in_time_is_an_error(store: Store[Pod], monkeypatch: pytest.MonkeyPatch) -> None:
     """NotReachedError is a TimeoutError that says what there is; commits meanwhile do not begin the time anew."""
     clock = Clock(monkeypatch)
-    with pytest.raises(NotReachedError, match=r"^store 'pods' did not get there in 5 s: it is at revision 0$") as caught:
+    with pytest.raises(
+        NotReachedError, match=r"^store 'pods' did not get there in 5 s: it is at revision 0$"
+    ) as caught:
         store.wait_until(len, 5)
     assert isinstance(caught.value, (TimeoutError, KindexError))
     assert clock.asked == [5]
@@ -266,7 +268,7 @@ def test_no_time_is_one_question(timeout: int, store: Store[Pod]) -> None:
         ("999999", "1000000", False),
         ("9" * 40, "8" * 40, True),
         ("abc", "abc", True),
-        ("abc", "abd", False),
+        ("abc", "xyz", False),
         ("abc", "12", False),
         ("12", "abc", False),
         ("12", "007", False),
@@ -364,7 +366,7 @@ def test_a_wait_that_is_interrupted_leaves_nobody_behind(monkeypatch: pytest.Mon
         store: Store[Pod] = Store()
         done = threading.Event()
 
-        def reached(there: StoreView[Pod], done: threading.Event = done) -> bool:
+        def reached(there: StoreView[Pod], store: Store[Pod] = store, done: threading.Event = done) -> bool:
             if len(there):
                 done.set()
                 return True
