@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from kindex.core import Core
     from kindex.deltas import Delta
-    from kindex.feed import Feed
+    from kindex.feed import Change, Feed
     from kindex.filters import Filter
     from kindex.keys import ObjectKey
 
