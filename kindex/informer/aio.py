@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Any, Generic, Literal, Self, TypeAlias, TypeVa
 from kindex.informer.conduct import Settings, checked_namespace
 from kindex.informer.currency import Comparison
 from kindex.informer.informing import AnyInformer
-from kindex.informer.origins import Listable, Named
 from kindex.informer.views import InformerView
 from kindex.lazy import LazyObject
 from kindex.sources.base import AsyncSource, Source
+from kindex.sources.making import Listable
+from kindex.sources.resources import Resource
 
 if TYPE_CHECKING:
     from types import TracebackType
@@ -92,7 +93,6 @@ class AsyncInformer(AnyInformer[T, "TaskDriver[T]"], Generic[T]):
         api_version: str,
         kind: str,
         *,
-        client: object,
         plural: str | None = None,
         objects: Literal["dict"],
         **settings: Unpack[Settings],
@@ -104,7 +104,6 @@ class AsyncInformer(AnyInformer[T, "TaskDriver[T]"], Generic[T]):
         api_version: str,
         kind: str,
         *,
-        client: object,
         plural: str | None = None,
         objects: Literal["lazy", "metadata"] = "lazy",
         **settings: Unpack[Settings],
@@ -116,17 +115,16 @@ class AsyncInformer(AnyInformer[T, "TaskDriver[T]"], Generic[T]):
         api_version: str,
         kind: str,
         *,
-        client: object,
         plural: str | None = None,
         decode: type[S],
         **settings: Unpack[Settings],
     ) -> AsyncInformer[S]: ...
     @classmethod
     def of(
-        cls, api_version: str, kind: str, *, client: object, plural: str | None = None, **settings: Any
+        cls, api_version: str, kind: str, *, plural: str | None = None, **settings: Any
     ) -> AsyncInformer[Any]:  # Any: the overloads say it
-        """Make an informer of a kind, as ``Informer.of`` does; *client* is for an event loop."""
-        return cls(Named(api_version, kind, plural, client), **settings)
+        """Make an informer of a kind, as ``Informer.of`` does; its ``client`` is for an event loop."""
+        return cls(Resource.named(api_version, kind, plural=plural), **settings)
 
     async def start(self) -> Self:
         """Begin to list and watch, in the running loop; nothing happens where it was started before.

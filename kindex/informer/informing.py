@@ -50,7 +50,7 @@ class AnyInformer(Generic[T, D]):
         conduct = wish.conduct
         self._asking = self._origin.source(LazyDecoder())  # for what is not kept
         self._name: str = conduct.name or self._asking.name
-        self._store: Store[T] = conduct.store(self._name)
+        self._store: Store[T] = conduct.store(self._name, self._asking)
         self._paths = dict.fromkeys(path for indexer in conduct.indexers for path in paths_read(indexer))
         self._door: Door[T] = Door(self._check_may_read, lambda: self.stats.saved_bytes)
         self._core = self._store._core  # noqa: SLF001 - what a view of the store reads
