@@ -157,12 +157,7 @@ class AsyncInformer(AnyInformer[T, "TaskDriver[T]"], Generic[T]):
             NotSyncedError: it was stopped.
             InformerError: it was not started.
         """
-        from kindex.informer.tasks import wait_until
-
-        self._check_may_wait()
-        timeout = self._conduct.sync_timeout if timeout_seconds is None else timeout_seconds
-        await wait_until(self._bells, lambda: self._settled(namespace), timeout)
-        self._check_settled(timeout, namespace)
+        await self._wait_synced(self._conduct.sync_timeout if timeout_seconds is None else timeout_seconds, namespace)
 
     async def wait_current(self, timeout_seconds: float | None = None) -> None:
         """Wait until it has all that the server says is there now, as ``Informer.wait_current`` does.
@@ -176,7 +171,7 @@ class AsyncInformer(AnyInformer[T, "TaskDriver[T]"], Generic[T]):
         from kindex.informer.tasks import in_thread
 
         deadline = None if timeout_seconds is None else monotonic() + timeout_seconds
-        await self.wait_synced(timeout_seconds)
+        await self._wait_synced(timeout_seconds)
         for comparison in self._comparisons():
             left = None if deadline is None else deadline - monotonic()
             asking = asyncio.get_running_loop().create_task(self._ask(comparison))
@@ -208,6 +203,13 @@ class AsyncInformer(AnyInformer[T, "TaskDriver[T]"], Generic[T]):
 
             await driver.stop()
             await in_thread(driver.forget)
+
+    async def _wait_synced(self, timeout_seconds: float | None, namespace: str | None = None) -> None:
+        from kindex.informer.tasks import wait_until
+
+        self._check_may_wait()
+        await wait_until(self._bells, lambda: self._settled(namespace), timeout_seconds)
+        self._check_settled(timeout_seconds, namespace)
 
     def _driver(self, namespace: str | None) -> TaskDriver[T]:
         from kindex.informer.tasks import TaskDriver, ThreadedSource

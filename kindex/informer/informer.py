@@ -197,22 +197,22 @@ class Informer(AnyInformer[T, ThreadDriver[T]], Generic[T]):
             NotSyncedError: it was stopped.
             InformerError: it was not started.
         """
-        self._check_may_wait()
-        timeout = self._conduct.sync_timeout if timeout_seconds is None else timeout_seconds
-        self._bells.wait_until(lambda: self._settled(namespace), timeout)
-        self._check_settled(timeout, namespace)
+        self._wait_synced(self._conduct.sync_timeout if timeout_seconds is None else timeout_seconds, namespace)
 
     def wait_current(self, timeout_seconds: float | None = None) -> None:
         """Wait until it has all that the server says is there now: the first step of a new leader.
 
-        Asks the server for a list, of metadata, and compares; O(objects).
+        Asks the server for a list, and compares it with what is kept; O(objects).
+
+        Args:
+            timeout_seconds: for how long; None is for ever.
 
         Raises:
             NotReachedError: it has not, in time; it says what is missing. The cause is what went wrong last.
             NotSyncedError: it has not even synced.
         """
         deadline = None if timeout_seconds is None else monotonic() + timeout_seconds
-        self.wait_synced(timeout_seconds)
+        self._wait_synced(timeout_seconds)
         for comparison in self._comparisons():
             left = None if deadline is None else deadline - monotonic()
             asking = threading.Thread(
@@ -241,6 +241,11 @@ class Informer(AnyInformer[T, ThreadDriver[T]], Generic[T]):
         if driver is not None:
             driver.stop()
             driver.forget()
+
+    def _wait_synced(self, timeout_seconds: float | None, namespace: str | None = None) -> None:
+        self._check_may_wait()
+        self._bells.wait_until(lambda: self._settled(namespace), timeout_seconds)
+        self._check_settled(timeout_seconds, namespace)
 
     def _driver(self, namespace: str | None) -> ThreadDriver[T]:
         settings = self._settings_of(namespace)

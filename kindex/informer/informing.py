@@ -178,14 +178,15 @@ class AnyInformer(Generic[T, D]):
 
     def forked(self) -> None:
         """Go on in a child process, where nobody drives: what is kept can be read, and no longer changes."""
+        self._lock = threading.RLock()
+        self._bells.forked()
+        self._door.forked()
         if not self._started or self._stopped:
             return
         self._forked = InformerError(
             f"informer {self._name!r} was started by the process that forked this one, and its threads are there;"
             " what it kept until then can be read, and to follow the cluster make an informer here"
         )
-        self._lock = threading.RLock()
-        self._bells.forked()
         for driver in self._drivers.values():
             driver.forked(self._forked)
 

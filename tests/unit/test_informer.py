@@ -18,6 +18,7 @@ from kindex import (
     InformerError,
     LabelIndexer,
     NotSyncedError,
+    ScopeError,
     SyncTimeoutError,
     Updated,
 )
@@ -227,6 +228,19 @@ def test_it_may_list_again_now_and_then() -> None:
         clock.advance(600)
         source.end_watches()
         pods.wait_until(lambda view: not len(view), PATIENCE)
+
+
+@pytest.mark.parametrize("namespaced", [True, False])
+def test_a_source_that_knows_its_scope_tells_it(namespaced: bool) -> None:
+    """So a name without a namespace, or with one, is a slip and not "not there", also where there is nothing yet."""
+
+    class Scoped(FakeSource):
+        pass
+
+    source = Scoped(name="pods")
+    source.namespaced = namespaced  # type: ignore[attr-defined]  # what a source may have
+    with Informer(source) as pods, pytest.raises(ScopeError):
+        pods.get("a", namespace=None if namespaced else "prod")
 
 
 # What it says of itself
