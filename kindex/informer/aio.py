@@ -145,7 +145,7 @@ class AsyncInformer(AnyInformer[T, "TaskDriver[T]"], Generic[T]):
         for driver in self._drivers.values():
             await driver.stop()
         if self._ending or self._resyncing is not None:
-            from kindex.informer.tasks import in_thread
+            from kindex.informer.blocking import in_thread
 
             await in_thread(self._join, wait_seconds)
 
@@ -168,7 +168,7 @@ class AsyncInformer(AnyInformer[T, "TaskDriver[T]"], Generic[T]):
         """
         import asyncio
 
-        from kindex.informer.tasks import in_thread
+        from kindex.informer.blocking import in_thread
 
         deadline = None if timeout_seconds is None else monotonic() + timeout_seconds
         await self._wait_synced(timeout_seconds)
@@ -199,7 +199,7 @@ class AsyncInformer(AnyInformer[T, "TaskDriver[T]"], Generic[T]):
         """
         driver = self._remove(namespace)
         if driver is not None:
-            from kindex.informer.tasks import in_thread
+            from kindex.informer.blocking import in_thread
 
             await driver.stop()
             await in_thread(driver.forget)
@@ -212,7 +212,8 @@ class AsyncInformer(AnyInformer[T, "TaskDriver[T]"], Generic[T]):
         self._check_settled(timeout_seconds, namespace)
 
     def _driver(self, namespace: str | None) -> TaskDriver[T]:
-        from kindex.informer.tasks import TaskDriver, ThreadedSource
+        from kindex.informer.blocking import ThreadedSource
+        from kindex.informer.tasks import TaskDriver
 
         settings = self._settings_of(namespace)
         if self._origin.blocking:
@@ -225,7 +226,8 @@ class AsyncInformer(AnyInformer[T, "TaskDriver[T]"], Generic[T]):
 
     async def _ask(self, comparison: Comparison[T]) -> None:
         """Ask the server what is there, until it has said so."""
-        from kindex.informer.tasks import ThreadedSource, wait_until
+        from kindex.informer.blocking import ThreadedSource
+        from kindex.informer.tasks import wait_until
 
         source: AsyncSource[Any] = ThreadedSource(self._asking) if self._origin.blocking else self._asking  # Any: below
         while comparison.request is not None and not self._stopped:
