@@ -26,7 +26,7 @@ from kindex.informer.object_budgets import ObjectGauge
 from kindex.informer.readiness import Readiness
 from kindex.informer.resyncing import Resyncing
 from kindex.informer.stats import InformerStats, counted, summed
-from kindex.informer.views import Door, InformerView
+from kindex.informer.views import Door, GuardedView, InformerView
 from kindex.informer.wishes import Wish
 from kindex.objects import key_of
 from kindex.store import Store
@@ -55,7 +55,7 @@ class AnyInformer(Generic[T, D]):
         self._at_hand = frozenset(self._paths)  # of every object, whatever transforms have dropped from it
         self._door: Door[T] = Door(self._check_may_read, lambda: self.stats.saved_bytes)
         self._core = self._store._core  # noqa: SLF001 - what a view of the store reads
-        self._view: InformerView[T] = InformerView(self._core, self._door)
+        self._view: InformerView[T] = GuardedView(self._core, self._door)
         self._gauge = (
             None
             if conduct.object_budget is None
@@ -294,7 +294,7 @@ class AnyInformer(Generic[T, D]):
         if not self._synced and self._all_listed():
             self._synced = True
             if self._conduct.namespaces is None:
-                self._door.gate = None
+                self._view.__class__ = InformerView  # all may be read from now on
         if not self._stopped and any(isinstance(each.failure, ObjectBudgetError) for each in self._drivers.values()):
             self._stop_drivers()  # the others would only fill what memory there is
         self._bells.ring()

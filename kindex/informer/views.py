@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 F = TypeVar("F", bound=Callable[..., Any])  # Any: a method of whatever signature
 
-Gate: TypeAlias = Callable[[Iterable[str]], None]
+Guard: TypeAlias = Callable[[Iterable[str]], None]
 """Told the namespaces that a read names; raises NotSyncedError unless they may be read."""
 
 
@@ -31,14 +31,14 @@ class Door(Generic[T]):
     """The informer's side of its view: what may be read, and who follows.
 
     Attributes:
-        gate: what each read must pass; None once all may be read.
+        guard: what each read of a GuardedView must pass.
         saved_bytes: tells how much JSON transforms have dropped.
     """
 
-    __slots__ = ("_followers", "_lock", "_registrations", "gate", "saved_bytes")
+    __slots__ = ("_followers", "_lock", "_registrations", "guard", "saved_bytes")
 
-    def __init__(self, gate: Gate, saved_bytes: Callable[[], int]) -> None:
-        self.gate: Gate | None = gate
+    def __init__(self, guard: Guard, saved_bytes: Callable[[], int]) -> None:
+        self.guard = guard
         self.saved_bytes = saved_bytes
         self._lock = threading.RLock()  # a signal handler may close it, wherever its thread is
         self._registrations: list[Registration[T]] = []
@@ -75,17 +75,15 @@ class Door(Generic[T]):
         return [each for each in self._registrations if each.active]
 
 
-def _gated(read: F) -> F:
-    """Let a method that reads pass the gate first."""
+def _guarded(read: F) -> F:
+    """Let a method that reads pass the guard first."""
 
     @wraps(read)
-    def gated(self: InformerView[Any], *args: Any, **kwargs: Any) -> object:  # noqa: ANN401 - as *read* takes them
-        gate = self._door.gate
-        if gate is not None:
-            gate(_namespaces_in(args, kwargs))
+    def guarded(self: GuardedView[Any], *args: Any, **kwargs: Any) -> object:  # noqa: ANN401 - as *read* takes them
+        self._door.guard(_namespaces_in(args, kwargs))
         return read(self, *args, **kwargs)
 
-    return cast("F", gated)
+    return cast("F", guarded)
 
 
 def _kept(follow: F) -> F:
@@ -124,39 +122,50 @@ class InformerView(StoreView[T]):
 
     def __repr__(self) -> str:
         try:
-            return super().__repr__()
+            objects = f"{len(self)} objects"
         except NotSyncedError:
-            return f"{type(self).__name__}({self.name!r}, not synced)"
+            objects = "not synced"
+        return f"InformerView({self.name!r}, {objects})"
 
     def memory(self) -> MemoryReport:
         """Count what all of it takes, as ``StoreView.memory`` does, and what transforms have saved."""
         return attrs.evolve(super().memory(), saved_bytes=self._door.saved_bytes())
+
+    if not TYPE_CHECKING:  # type checkers see what is inherited
+        follow = _kept(StoreView.follow)
+        add_event_handler = _kept(StoreView.add_event_handler)
+
+
+class GuardedView(InformerView[T]):
+    """An InformerView of which not all may be read, or not yet.
+
+    When all may be, the informer makes it a plain one by its class: from then on a read costs no more than a store's.
+    """
+
+    __slots__ = ()
 
     def get_many(self, keys: Iterable[ObjectKey]) -> dict[ObjectKey, T]:
         """Give those of *keys* that are there, with their objects, from one state. O(keys)."""
         return self._get_many(*keys)
 
     if not TYPE_CHECKING:  # type checkers see what is inherited
-        get = _gated(StoreView.get)
-        require = _gated(StoreView.require)
-        select = _gated(StoreView.select)
-        keys = _gated(StoreView.keys)
-        first = _gated(StoreView.first)
-        any = _gated(StoreView.any)
-        count = _gated(StoreView.count)
-        explain = _gated(StoreView.explain)
-        index_values = _gated(StoreView.index_values)
-        tally = _gated(StoreView.tally)
-        skipped = _gated(StoreView.skipped)
-        snapshot = _gated(StoreView.snapshot)
-        __contains__ = _gated(StoreView.__contains__)
-        __len__ = _gated(StoreView.__len__)
-        __iter__ = _gated(StoreView.__iter__)
+        get = _guarded(StoreView.get)
+        require = _guarded(StoreView.require)
+        select = _guarded(StoreView.select)
+        keys = _guarded(StoreView.keys)
+        first = _guarded(StoreView.first)
+        any = _guarded(StoreView.any)
+        count = _guarded(StoreView.count)
+        explain = _guarded(StoreView.explain)
+        index_values = _guarded(StoreView.index_values)
+        tally = _guarded(StoreView.tally)
+        skipped = _guarded(StoreView.skipped)
+        snapshot = _guarded(StoreView.snapshot)
+        __contains__ = _guarded(StoreView.__contains__)
+        __len__ = _guarded(StoreView.__len__)
+        __iter__ = _guarded(StoreView.__iter__)
 
-        follow = _kept(StoreView.follow)
-        add_event_handler = _kept(StoreView.add_event_handler)
-
-    @_gated
+    @_guarded
     def _get_many(self, *keys: ObjectKey) -> dict[ObjectKey, T]:
         return super().get_many(keys)
 

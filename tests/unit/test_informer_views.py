@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from kindex import Informer, InformerView, LabelIndexer, NamespaceIndexer, NotSyncedError, View
+from kindex.informer.views import GuardedView
 from kindex.testing import FakeSource
 from tests.informers import PATIENCE, Heard, fails, listen, no_thread_left
 from tests.pods import Pod, key, pod
@@ -64,6 +65,9 @@ def test_each_way_of_reading_is_guarded() -> None:
     known = {"name", "revision", "index_names", "resource_version"}  # which say nothing of objects
     guarded = {*READS, "get_many"}
     assert names - known <= guarded
+    assert {*guarded, "__len__", "__contains__", "__iter__"} - {"get a key", "in", "len", "iter"} <= vars(
+        GuardedView
+    ).keys()
 
 
 def test_a_read_says_why_it_has_not_synced() -> None:
