@@ -379,6 +379,29 @@ def test_what_makes_no_watch_is_refused(cluster: RawCluster, query: dict[str, st
     assert cluster.ask("GET", cluster.path("secrets"), watch="true", **query).status == status
 
 
+HALVES = (
+    "shardRange(object.metadata.uid, '0x0000000000000000', '0x8000000000000000')",
+    "shardRange(object.metadata.uid, '0x8000000000000000', '0x10000000000000000')",
+)
+
+
+def test_shards_add_up(cluster: RawCluster) -> None:
+    """Two halves of the hashes hold each object once, joined ones hold all; a list says its selector again."""
+    for number in range(20):
+        cluster.create("secrets", secret(f"s-{number:02d}"))
+    lists = [cluster.ask("GET", cluster.path("secrets"), shardSelector=half).body for half in HALVES]
+    if "shardInfo" not in lists[0]["metadata"]:
+        pytest.skip("this cluster has no ShardedListAndWatch")
+    assert [body["metadata"]["shardInfo"]["selector"] for body in lists] == list(HALVES)
+    assert sorted(names(lists[0]) + names(lists[1])) == [f"s-{number:02d}" for number in range(20)]
+    assert all(names(body) for body in lists)
+    joined = cluster.ask("GET", cluster.path("secrets"), shardSelector=" || ".join(HALVES)).body
+    assert len(names(joined)) == 20
+    watched = cluster.watch(cluster.path("secrets"), shardSelector=HALVES[1])
+    assert [told(event)[1] for event in islice(watched, len(names(lists[1])))] == names(lists[1])
+    assert cluster.ask("GET", cluster.path("secrets"), shardSelector="uid < 5").status == 400
+
+
 # --- writes -----------------------------------------------------------------------------------------------------------
 
 

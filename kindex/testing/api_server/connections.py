@@ -115,6 +115,8 @@ class Connection(BaseHTTPRequestHandler):
                 raise unknown_path(request)
             self._send(request, 200, encoded(document))
             return
+        if request.query.get("dryRun"):
+            raise ApiError(400, "this server has no dryRun: it would write")
         resource = self._resource(request)
         rendering = Rendering.accepted(request.headers.get("accept", ""), resource)
         match request.verb:

@@ -89,6 +89,8 @@ def list_page(storage: Storage, resource: Resource, request: Request, selection:
     if selection.by_selector:
         states = [state for state in states if selection.matches_selectors(state)]
     metadata: RawObject = {"resourceVersion": str(snapshot.version)}
+    if selection.shard is not None:
+        metadata["shardInfo"] = {"selector": selection.shard.text}
     if limit and len(states) > limit:
         left, states = len(states) - limit, states[:limit]
         page = token.page + 1 if token is not None else 2

@@ -95,10 +95,10 @@ class ApiServer:
         self._lock = threading.Lock()
         self._stopping = False  # guarded by _lock, as is the next
         self._connections: dict[threading.Thread, tuple[socket.socket, Inbox[Message]]] = {}
+        self.load(objects)
         self._listener = socket.create_server((_HOST, 0), backlog=_WAITING_CLIENTS)
         self._port: int = self._listener.getsockname()[1]
         self._accepting = threading.Thread(target=self._accept, name="kindex ApiServer", daemon=True)
-        self.load(objects)
 
     # --- running --------------------------------------------------------------------------------------------------
 
