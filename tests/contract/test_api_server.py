@@ -43,9 +43,8 @@ def cluster(request: pytest.FixtureRequest) -> Iterator[RawCluster]:
     if request.param == "real":
         cluster = request.getfixturevalue("real_cluster")
         yield cluster
-        for resource in ("secrets", "pods", "serviceaccounts", POLICIES):
-            selector = "kubernetes.io/metadata.name!=default" if resource == "serviceaccounts" else ""
-            cluster.ask("DELETE", cluster.path(resource), labelSelector=selector, gracePeriodSeconds=0)
+        for resource in ("secrets", "pods", POLICIES):
+            cluster.ask("DELETE", cluster.path(resource), gracePeriodSeconds=0)
     else:
         with ApiServer() as server:
             yield RawCluster.of(server)
@@ -549,6 +548,7 @@ def test_a_delete_answers_a_status_or_the_object(cluster: RawCluster, three: lis
     cluster.create("serviceaccounts", account)
     answer = cluster.ask("DELETE", cluster.path("serviceaccounts", "robot"))
     assert (answer.status, answer.body["kind"]) == (200, "ServiceAccount")
+    assert cluster.ask("GET", cluster.path("serviceaccounts", "robot")).status == 404
 
 
 def test_a_delete_has_preconditions(cluster: RawCluster, three: list[Any]) -> None:

@@ -295,6 +295,8 @@ def test_a_test_updates_as_it_likes(server: ApiServer) -> None:
     assert failed["metadata"]["resourceVersion"] == server.resource_version == "1003"
     with pytest.raises(ApiError, match="not found"):
         server.update(pod("none"))
+    with pytest.raises(ApiError, match="have no namespace here"):
+        server.create(in_prod({"apiVersion": "v1", "kind": "Node", "metadata": {"name": "n"}}))
 
 
 def test_a_test_deletes(server: ApiServer) -> None:

@@ -44,7 +44,7 @@ class ContinueToken(msgspec.Struct, frozen=True):
         try:
             return msgspec.json.decode(base64.urlsafe_b64decode(text), type=cls)
         except (ValueError, msgspec.MsgspecError) as cause:
-            raise ApiError(400, f"continue key is not valid: {cause}") from cause
+            raise ApiError(400, f"the continue token is none of this server's: {cause}") from cause
 
     def __str__(self) -> str:
         """Give the text that clients send back."""

@@ -59,10 +59,10 @@ class Selection:
             labels = LabelSelector.parse(request.query.get("labelSelector", ""))
             fields = FieldSelector.parse(request.query.get("fieldSelector", ""))
         except SelectorError as cause:
-            raise ApiError(400, f"unable to parse: {cause}") from cause
+            raise ApiError(400, str(cause)) from cause
         for requirement in fields.requirements:
             if requirement.field not in (*_OF_EVERY_KIND, *resource.fields):
-                raise ApiError(400, f"field label not supported: {requirement.field}")
+                raise ApiError(400, f"{resource.name} cannot be selected by {requirement.field}")
         shard = request.query.get("shardSelector")
         return cls(request.namespace, labels, fields, ShardSelector.parse(shard) if shard else None)
 
