@@ -11,7 +11,7 @@ import json
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, Final, Generic, Literal, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, Literal, TypeAlias, TypeVar
 
 import attrs
 import msgspec
@@ -411,12 +411,13 @@ def _broken_list(body: bytes, error: Exception) -> DecodeError:
     scanner = json.JSONDecoder()
     at, position = start.end(), 0
     while not text.startswith("]", at):
+        end = at
         try:
             _, end = scanner.raw_decode(text, at)
             plain_json(text[at:end])  # Python's own decoder admits more
-        except (ValueError, *JSON_ERRORS):
-            item = text[at : at + _LOOKED_AT].encode("utf-8", "surrogateescape")
-            return _of_item(str(error), position, kind[1] if kind else "", item)
+        except (ValueError, *JSON_ERRORS) as wrong:
+            seen = text[at : wrong.pos if isinstance(wrong, json.JSONDecodeError) else end]
+            return _of_item(str(error), position, kind[1] if kind else "", seen.encode("utf-8", "surrogateescape"))
         at = len(text) - len(text[end:].lstrip(" \t\n\r,"))
         position += 1
     return DecodeError(f"a list {_excerpt(body)}", str(error))
@@ -425,10 +426,7 @@ def _broken_list(body: bytes, error: Exception) -> DecodeError:
 _ITEMS = re.compile(r'"items"\s*:\s*\[\s*')
 _LIST_KIND = re.compile(r'"kind"\s*:\s*"(\w*List)"')
 _NAME = re.compile(rb'"name"\s*:\s*"([^"\\\x00-\x1f]*)"')
-"""A name in JSON text, such as metadata's, which comes first; in a message a wrong one does no harm."""
-
-_LOOKED_AT: Final = 2_000
-"""How far into a broken item its name is looked for."""
+"""A name in JSON text: metadata's comes first, and in a message another one does little harm."""
 
 
 # Events
