@@ -18,8 +18,6 @@ if TYPE_CHECKING:
 
 
 # Losses are compared by identity: few are made, and each object that is reduced looks its own up.
-
-
 @attrs.frozen(eq=False)
 class Without:
     """What a transform did: dropped the member at some steps. Without managedFields an object is as good as whole."""

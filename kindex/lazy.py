@@ -22,6 +22,7 @@ from kindex.read_only import Json, read_only
 
 if TYPE_CHECKING:
     from kindex.path_syntax import Steps
+    from kindex.paths import JsonPath
 
     _Mapping = Mapping[str, Json]
 else:
@@ -83,7 +84,11 @@ class LazyObject(msgspec.Struct, _Mapping, frozen=True, gc=False, eq=False):
         >>> LazyObject.from_json('{"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "a"}}')
         <LazyObject v1 Pod a, 62 bytes>
         """
-        return _PLAIN.take(text.encode() if isinstance(text, str) else bytes(text), api_version, kind)
+        try:
+            encoded = text.encode() if isinstance(text, str) else bytes(text)
+        except UnicodeEncodeError as error:
+            raise DecodeError("an object", str(error)) from error
+        return _PLAIN.take(encoded, api_version, kind)
 
     @staticmethod
     def from_dict(obj: Mapping[str, Json]) -> LazyObject:
@@ -184,7 +189,7 @@ class LazyObject(msgspec.Struct, _Mapping, frozen=True, gc=False, eq=False):
             return bool(self._plain() == other._plain())
         return self._plain() == other if isinstance(other, dict) else NotImplemented
 
-    def path(self, path: str) -> Json:
+    def path(self, path: str | JsonPath) -> Json:
         """Read the value at a JSON path, None if there is none; with ``[*]`` in it all values, in a tuple.
 
         Raises:
@@ -195,7 +200,7 @@ class LazyObject(msgspec.Struct, _Mapping, frozen=True, gc=False, eq=False):
         >>> job.path("spec.containers[*].image")
         ('a', 'b')
         """
-        steps, text = _parsed(path)
+        steps, text = _parsed(path if type(path) is str else str(path))
         value = self.read(text, steps)
         return tuple(map(read_only, value)) if None in steps else read_only(value)
 
@@ -382,9 +387,14 @@ class Intake:
                 return self.take(_without_members(text, odd), api_version, kind)
             layout = self._layout_for(own, api_version, kind)
         obj = LazyObject(text, metadata, layout, fields)
-        if self._taken:
-            return LazyObject(text, metadata, layout, (*fields, *(read(obj) for read in self._taken)))
-        return obj
+        return self._with_taken(obj) if self._taken else obj
+
+    def _with_taken(self, obj: LazyObject) -> LazyObject:
+        try:
+            taken = [read(obj) for read in self._taken]
+        except JSON_ERRORS as error:
+            raise DecodeError("an object", str(error)) from error
+        return LazyObject(obj.raw, obj.metadata, obj._layout, (*obj._fields, *taken))  # noqa: SLF001 - this module's own
 
     def _layout_for(self, own: tuple[object, object], api_version: str, kind: str) -> Layout:
         """Make the layout of objects whose text has an API version and kind of its *own*, or lacks them."""

@@ -187,8 +187,8 @@ def _decoded(text: JsonText) -> Json:
         raise DecodeError("a part of the metadata", str(error)) from error
 
 
-def _refuse(self: object, name: str, *_value: object) -> NoReturn:
-    raise ReadOnlyError(f"{name!r} of the {type(self).__name__.lower()}")
+def _refuse(_self: object, name: str, *_value: object) -> NoReturn:
+    raise ReadOnlyError(repr(name))
 
 
 def refuse_edits(cls: type) -> None:

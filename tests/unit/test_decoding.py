@@ -23,7 +23,7 @@ from kindex.decoding import (
     Status,
     TypeDecoder,
 )
-from kindex.transforms import strip_managed_fields
+from kindex.transforms import keep_paths, strip_managed_fields
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -331,6 +331,14 @@ def test_odd_metadata_is_counted() -> None:
     decoder = LazyDecoder()
     assert decoder.decode(b'{"metadata": [1]}') == {"metadata": [1]}
     assert (decoder.misfits, DictDecoder().misfits) == (1, 0)
+
+
+def test_what_is_taken_before_a_transform_is_looked_at() -> None:
+    """Wrong text that would otherwise be skipped is a DecodeError where an index needs it."""
+    decoder = LazyDecoder(["metadata.selfLink"], transform=keep_paths())
+    assert decoder.decode(b'{"metadata": {"selfLink": "/x"}}')._fields == ("/x",)
+    with pytest.raises(DecodeError, match="an object: "):
+        decoder.decode(b'{"metadata": {"selfLink": "\xff"}}')
 
 
 def test_a_transform_that_gives_no_object_is_an_error() -> None:

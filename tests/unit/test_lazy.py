@@ -155,6 +155,7 @@ def test_paths_are_read_from_what_is_there() -> None:
     assert (obj.path("kind"), obj.path("apiVersion"), obj.path("kind.x")) == ("Pod", "v1", None)
     assert (obj.path("metadata.name"), obj.path("metadata['annotations'].team")) == ("web-1", "red")
     assert obj.path("metadata.finalizers[*]") == ("example.com/guard",)
+    assert obj.path(JsonPath.parse("spec.nodeName")) == "n1"
     with pytest.raises(PathSyntaxError):
         obj.path("spec.containers[0]")
 
@@ -278,6 +279,8 @@ def test_what_is_no_object_is_refused(text: bytes) -> None:
     """Anything but the JSON of an object is a DecodeError, which is a ValueError."""
     with pytest.raises(DecodeError, match="an object: "):
         LazyObject.from_json(text)
+    with pytest.raises(DecodeError, match="an object: "):
+        LazyObject.from_json(text.decode("utf-8", "surrogateescape") + "\ud800")
     assert issubclass(DecodeError, ValueError)
 
 
@@ -339,6 +342,13 @@ def test_a_pickle_of_a_partial_object_is_partial() -> None:
     for read in (restored.to_dict, lambda: restored.metadata.annotations, lambda: restored.path("status.phase")):
         with pytest.raises(PartialObjectError):
             read()
+
+
+def test_it_is_not_written_as_json_by_mistake() -> None:
+    """Whoever hands it to a JSON writer gets an error, and neither half an object nor its inside."""
+    for write in (json.dumps, msgspec.json.encode):
+        with pytest.raises(TypeError):
+            write(pod())
 
 
 def test_the_repr_is_short() -> None:
