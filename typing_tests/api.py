@@ -34,7 +34,8 @@ from kindex import (
     Transaction,
     Updated,
 )
-from kindex.decoding import BookmarkEvent, DictDecoder, ErrorEvent, LazyDecoder, ObjectEvent, SkippedEvent, TypeDecoder
+from kindex.decoding import DictDecoder, LazyDecoder, TypeDecoder
+from kindex.envelopes import BookmarkEvent, ErrorEvent, ObjectEvent, SkippedEvent
 from kindex.lazy_metadata import OwnerReference
 from kindex.transforms import keep_paths, strip_managed_fields
 

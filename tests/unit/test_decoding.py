@@ -12,17 +12,8 @@ import pydantic
 import pytest
 
 from kindex import DecodeError, FieldIndexer, InvalidObjectError, JsonPath, LazyObject, Store
-from kindex.decoding import (
-    BookmarkEvent,
-    Decoder,
-    DictDecoder,
-    ErrorEvent,
-    LazyDecoder,
-    ObjectEvent,
-    SkippedEvent,
-    Status,
-    TypeDecoder,
-)
+from kindex.decoding import Decoder, DictDecoder, LazyDecoder, TypeDecoder
+from kindex.envelopes import BookmarkEvent, ErrorEvent, ObjectEvent, SkippedEvent, Status
 from kindex.transforms import keep_paths, strip_managed_fields
 
 if TYPE_CHECKING:
