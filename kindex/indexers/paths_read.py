@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from kindex.indexers.base import AnyIndexer, Indexer
 from kindex.indexers.fields import FieldValues
 from kindex.indexers.filters import Passes
 from kindex.indexers.labels import ANNOTATIONS, LABELS, LabelIndexer
@@ -13,6 +12,8 @@ from kindex.paths import JsonPath
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
+
+    from kindex.indexers.base import AnyIndexer
 
 
 def paths_read(indexers: Iterable[AnyIndexer[Any]]) -> tuple[JsonPath, ...]:  # Any: of objects of whatever type
@@ -28,13 +29,10 @@ def paths_read(indexers: Iterable[AnyIndexer[Any]]) -> tuple[JsonPath, ...]:  # 
 def _paths_of(indexer: AnyIndexer[Any]) -> Iterator[JsonPath]:
     if isinstance(indexer, LabelIndexer):
         yield JsonPath.parse(indexer.path)
-    elif isinstance(indexer, Indexer):
-        match indexer.function:
-            case FieldValues(paths):
-                yield from paths
-            case OwnersOf():
-                yield JsonPath.parse("metadata.ownerReferences")
-            case Passes(labels, annotations):
-                yield from (
-                    JsonPath.parse(path) for path, asked in ((LABELS, labels), (ANNOTATIONS, annotations)) if asked
-                )
+    match getattr(indexer, "function", None):
+        case FieldValues(paths):
+            yield from paths
+        case OwnersOf():
+            yield JsonPath.parse("metadata.ownerReferences")
+        case Passes(labels, annotations):
+            yield from (JsonPath.parse(path) for path, asked in ((LABELS, labels), (ANNOTATIONS, annotations)) if asked)

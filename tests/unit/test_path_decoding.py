@@ -62,6 +62,9 @@ def test_one_path_is_read_by_itself(path: str, expected: object) -> None:
 
 def test_paths_may_contain_each_other() -> None:
     """A path into what another path gives as a whole reads the same value."""
+    beside = PathDecoder([("spec", "containers", None, "image"), ("spec", "containers", None, "env", None, "name")])
+    assert beside.read(POD) == (("a", "b"), ("X", "Y"))
+
     decoder = PathDecoder([("spec", "containers", None, "image"), ("spec",), ("spec", "nodeName"), ("spec", None)])
 
     found = dict(zip(decoder.paths, decoder.read(POD), strict=True))

@@ -13,12 +13,17 @@ from kindex import (
     AnnotationIndexer,
     DecodeError,
     FieldIndexer,
+    FilterIndexer,
+    Indexer,
     IndexFunctionError,
     InvalidObjectError,
     JsonPath,
+    LabelIndexer,
     LazyObject,
+    OwnerIndexer,
     PartialObjectError,
     PathSyntaxError,
+    SortedIndexer,
     Store,
 )
 from kindex.decoding import LazyDecoder
@@ -349,3 +354,29 @@ def test_what_a_transform_may_drop_is_known() -> None:
     assert drops(slimmer, annotations)
     made = LazyDecoder(["metadata.annotations"], transform=slimmer).decode(pod(annotations={"team": "red"}).raw)
     assert map_at(JsonPath.parse("metadata.annotations"))(made) == {"team": "red"}
+
+
+def test_what_indexers_read_is_known() -> None:
+    """Fields, label maps, annotations and owners; a plain function or predicate tells nothing."""
+    read = paths_read(
+        [
+            FieldIndexer("spec.a", "spec.b[*].c"),
+            SortedIndexer("created", "metadata.creationTimestamp"),
+            LabelIndexer("app"),
+            LabelIndexer("app", path="spec.selector"),
+            AnnotationIndexer("team"),
+            OwnerIndexer(),
+            FilterIndexer("watched", label_selector="a", annotation_filter="b"),
+            FilterIndexer("odd", predicate=bool),
+            Indexer("plain", lambda _: None),
+        ]
+    )
+    assert sorted(map(str, read)) == [
+        "metadata.annotations",
+        "metadata.creationTimestamp",
+        "metadata.labels",
+        "metadata.ownerReferences",
+        "spec.a",
+        "spec.b[*].c",
+        "spec.selector",
+    ]
