@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Any, Generic, Literal, Self, TypeAlias, TypeVa
 from kindex.informer.conduct import Settings, checked_namespace
 from kindex.informer.currency import Comparison
 from kindex.informer.informing import AnyInformer
-from kindex.informer.origins import Listable, Named
 from kindex.informer.views import InformerView
 from kindex.lazy import LazyObject
 from kindex.sources.base import AsyncSource, Source
+from kindex.sources.making import Listable
+from kindex.sources.resources import Resource
 
 if TYPE_CHECKING:
     from types import TracebackType
@@ -92,7 +93,6 @@ class AsyncInformer(AnyInformer[T, "TaskDriver[T]"], Generic[T]):
         api_version: str,
         kind: str,
         *,
-        client: object,
         plural: str | None = None,
         objects: Literal["dict"],
         **settings: Unpack[Settings],
@@ -104,7 +104,6 @@ class AsyncInformer(AnyInformer[T, "TaskDriver[T]"], Generic[T]):
         api_version: str,
         kind: str,
         *,
-        client: object,
         plural: str | None = None,
         objects: Literal["lazy", "metadata"] = "lazy",
         **settings: Unpack[Settings],
@@ -116,17 +115,16 @@ class AsyncInformer(AnyInformer[T, "TaskDriver[T]"], Generic[T]):
         api_version: str,
         kind: str,
         *,
-        client: object,
         plural: str | None = None,
         decode: type[S],
         **settings: Unpack[Settings],
     ) -> AsyncInformer[S]: ...
     @classmethod
     def of(
-        cls, api_version: str, kind: str, *, client: object, plural: str | None = None, **settings: Any
+        cls, api_version: str, kind: str, *, plural: str | None = None, **settings: Any
     ) -> AsyncInformer[Any]:  # Any: the overloads say it
-        """Make an informer of a kind, as ``Informer.of`` does; *client* is for an event loop."""
-        return cls(Named(api_version, kind, plural, client), **settings)
+        """Make an informer of a kind, as ``Informer.of`` does; its ``client`` is for an event loop."""
+        return cls(Resource.named(api_version, kind, plural=plural), **settings)
 
     async def start(self) -> Self:
         """Begin to list and watch, in the running loop; nothing happens where it was started before.
@@ -147,7 +145,7 @@ class AsyncInformer(AnyInformer[T, "TaskDriver[T]"], Generic[T]):
         for driver in self._drivers.values():
             await driver.stop()
         if self._ending or self._resyncing is not None:
-            from kindex.informer.tasks import in_thread
+            from kindex.informer.blocking import in_thread
 
             await in_thread(self._join, wait_seconds)
 
@@ -159,12 +157,7 @@ class AsyncInformer(AnyInformer[T, "TaskDriver[T]"], Generic[T]):
             NotSyncedError: it was stopped.
             InformerError: it was not started.
         """
-        from kindex.informer.tasks import wait_until
-
-        self._check_may_wait()
-        timeout = self._conduct.sync_timeout if timeout_seconds is None else timeout_seconds
-        await wait_until(self._bells, lambda: self._settled(namespace), timeout)
-        self._check_settled(timeout, namespace)
+        await self._wait_synced(self._conduct.sync_timeout if timeout_seconds is None else timeout_seconds, namespace)
 
     async def wait_current(self, timeout_seconds: float | None = None) -> None:
         """Wait until it has all that the server says is there now, as ``Informer.wait_current`` does.
@@ -175,10 +168,10 @@ class AsyncInformer(AnyInformer[T, "TaskDriver[T]"], Generic[T]):
         """
         import asyncio
 
-        from kindex.informer.tasks import in_thread
+        from kindex.informer.blocking import in_thread
 
         deadline = None if timeout_seconds is None else monotonic() + timeout_seconds
-        await self.wait_synced(timeout_seconds)
+        await self._wait_synced(timeout_seconds)
         for comparison in self._comparisons():
             left = None if deadline is None else deadline - monotonic()
             asking = asyncio.get_running_loop().create_task(self._ask(comparison))
@@ -206,13 +199,21 @@ class AsyncInformer(AnyInformer[T, "TaskDriver[T]"], Generic[T]):
         """
         driver = self._remove(namespace)
         if driver is not None:
-            from kindex.informer.tasks import in_thread
+            from kindex.informer.blocking import in_thread
 
             await driver.stop()
             await in_thread(driver.forget)
 
+    async def _wait_synced(self, timeout_seconds: float | None, namespace: str | None = None) -> None:
+        from kindex.informer.tasks import wait_until
+
+        self._check_may_wait()
+        await wait_until(self._bells, lambda: self._settled(namespace), timeout_seconds)
+        self._check_settled(timeout_seconds, namespace)
+
     def _driver(self, namespace: str | None) -> TaskDriver[T]:
-        from kindex.informer.tasks import TaskDriver, ThreadedSource
+        from kindex.informer.blocking import ThreadedSource
+        from kindex.informer.tasks import TaskDriver
 
         settings = self._settings_of(namespace)
         if self._origin.blocking:
@@ -225,7 +226,8 @@ class AsyncInformer(AnyInformer[T, "TaskDriver[T]"], Generic[T]):
 
     async def _ask(self, comparison: Comparison[T]) -> None:
         """Ask the server what is there, until it has said so."""
-        from kindex.informer.tasks import ThreadedSource, wait_until
+        from kindex.informer.blocking import ThreadedSource
+        from kindex.informer.tasks import wait_until
 
         source: AsyncSource[Any] = ThreadedSource(self._asking) if self._origin.blocking else self._asking  # Any: below
         while comparison.request is not None and not self._stopped:

@@ -9,8 +9,9 @@ from kindex.errors import KindexError
 from kindex.informer.aio import Askable, AsyncInformer
 from kindex.informer.conduct import Settings
 from kindex.informer.grouping import AnyGroup, raise_together
-from kindex.informer.origins import Listable, Named
 from kindex.lazy import LazyObject
+from kindex.sources.making import Listable
+from kindex.sources.resources import Resource
 
 if TYPE_CHECKING:
     from types import TracebackType
@@ -70,10 +71,10 @@ class AsyncInformerGroup(AnyGroup[AsyncInformer[Any]]):
         return await informer.start() if late else informer
 
     async def of(
-        self, api_version: str, kind: str, *, client: object, plural: str | None = None, **settings: Unpack[Settings]
+        self, api_version: str, kind: str, *, plural: str | None = None, **settings: Unpack[Settings]
     ) -> AsyncInformer[LazyObject]:
         """Give the informer for a kind, as ``informer`` does; the arguments are those of ``Informer.of``."""
-        return await self.informer(Named(api_version, kind, plural, client), **settings)
+        return await self.informer(Resource.named(api_version, kind, plural=plural), **settings)
 
     async def start(self) -> Self:
         """Start all informers, and each that is asked for from now on.

@@ -29,6 +29,7 @@ class Settings(TypedDict, total=False):
 
     name: str
     indexers: Iterable[AnyIndexer[Any]]
+    client: object
     namespace: str | None
     namespaces: Iterable[str] | None
     label_selector: object
@@ -109,13 +110,16 @@ class Conduct:
             key_of=self.key,
         )
 
-    def store(self, name: str) -> Store[Any]:
-        """Make the store."""
+    def store(self, name: str, source: object) -> Store[Any]:
+        """Make the store; where *source* knows of what scope its objects are, so does the store."""
+        scope, namespaced = self.scope, getattr(source, "namespaced", None)
+        if scope is None and namespaced is not None:
+            scope = "namespaced" if namespaced else "cluster"
         return Store(
             name=name,
             indexers=self.indexers,
             key=self.key,
-            scope=self.scope,
+            scope=scope,
             scan=self.scan,
             budget=self.budget,
             on_budget=self.on_budget,

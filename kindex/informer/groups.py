@@ -12,9 +12,10 @@ from kindex.errors import KindexError
 from kindex.informer.conduct import Settings
 from kindex.informer.grouping import AnyGroup, raise_together
 from kindex.informer.informer import Informer
-from kindex.informer.origins import Listable, Named
 from kindex.lazy import LazyObject
 from kindex.sources.base import Source
+from kindex.sources.making import Listable
+from kindex.sources.resources import Resource
 
 if TYPE_CHECKING:
     from types import TracebackType
@@ -80,10 +81,10 @@ class InformerGroup(AnyGroup[Informer[Any]]):
         return informer.start() if late else informer
 
     def of(
-        self, api_version: str, kind: str, *, client: object, plural: str | None = None, **settings: Unpack[Settings]
+        self, api_version: str, kind: str, *, plural: str | None = None, **settings: Unpack[Settings]
     ) -> Informer[LazyObject]:
         """Give the informer for a kind, as ``informer`` does; the arguments are those of ``Informer.of``."""
-        return self.informer(Named(api_version, kind, plural, client), **settings)
+        return self.informer(Resource.named(api_version, kind, plural=plural), **settings)
 
     def start(self) -> Self:
         """Start all informers, and each that is asked for from now on.

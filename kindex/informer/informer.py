@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, Any, Generic, Literal, Self, TypeVar, Unpack, 
 from kindex.informer.conduct import Settings, checked_namespace
 from kindex.informer.currency import Comparison
 from kindex.informer.informing import AnyInformer
-from kindex.informer.origins import Listable, Named
 from kindex.informer.threads import ThreadDriver
 from kindex.informer.views import InformerView
 from kindex.lazy import LazyObject
 from kindex.sources.base import Source
+from kindex.sources.making import Listable
+from kindex.sources.resources import Resource
 
 if TYPE_CHECKING:
     from types import TracebackType
@@ -37,10 +38,12 @@ class Informer(AnyInformer[T, ThreadDriver[T]], Generic[T]):
     leaves its child the view as it was, which says that it is not live.
 
     Args:
-        what: to list: a list function of the official client, bound (``v1.list_pod_for_all_namespaces``); a path; a
-            Source object. ``Informer.of`` takes a kind.
+        what: to list: a list function of the official client, bound (``v1.list_pod_for_all_namespaces``); a path
+            (``"/apis/apps/v1/deployments"``); a Source object. ``Informer.of`` takes a kind.
         name: for the log, errors and threads; by default the plural of the resource.
         indexers: what to file objects under.
+        client: an ApiClient to ask the server with, for a path; by default one that is configured as
+            ``kubernetes.config`` says. A list function brings its own.
         namespace: which one a list function lists that takes one: ``Informer(v1.list_namespaced_pod,
             namespace="prod")``.
         namespaces: watch these, each by itself: it is enough to have rights in them. One that is refused does not stop
@@ -123,7 +126,6 @@ class Informer(AnyInformer[T, ThreadDriver[T]], Generic[T]):
         api_version: str,
         kind: str,
         *,
-        client: object,
         plural: str | None = None,
         objects: Literal["dict"],
         **settings: Unpack[Settings],
@@ -135,7 +137,6 @@ class Informer(AnyInformer[T, ThreadDriver[T]], Generic[T]):
         api_version: str,
         kind: str,
         *,
-        client: object,
         plural: str | None = None,
         objects: Literal["lazy", "metadata"] = "lazy",
         **settings: Unpack[Settings],
@@ -147,25 +148,23 @@ class Informer(AnyInformer[T, ThreadDriver[T]], Generic[T]):
         api_version: str,
         kind: str,
         *,
-        client: object,
         plural: str | None = None,
         decode: type[S],
         **settings: Unpack[Settings],
     ) -> Informer[S]: ...
     @classmethod
     def of(
-        cls, api_version: str, kind: str, *, client: object, plural: str | None = None, **settings: Any
+        cls, api_version: str, kind: str, *, plural: str | None = None, **settings: Any
     ) -> Informer[Any]:  # Any: the overloads say it
         """Make an informer of a kind, any kind: ``Informer.of("networking.istio.io/v1", "Gateway", client=api)``.
 
         Args:
             api_version: group and version, as in manifests.
             kind: as in manifests.
-            client: an ApiClient.
             plural: what the resource is called in paths; without it the server is asked, at the first list.
-            settings: as for ``Informer``.
+            settings: as for ``Informer``; ``client`` among them.
         """
-        return cls(Named(api_version, kind, plural, client), **settings)
+        return cls(Resource.named(api_version, kind, plural=plural), **settings)
 
     def start(self) -> Self:
         """Begin to list and watch, and return at once; nothing happens where it was started before.
@@ -198,22 +197,22 @@ class Informer(AnyInformer[T, ThreadDriver[T]], Generic[T]):
             NotSyncedError: it was stopped.
             InformerError: it was not started.
         """
-        self._check_may_wait()
-        timeout = self._conduct.sync_timeout if timeout_seconds is None else timeout_seconds
-        self._bells.wait_until(lambda: self._settled(namespace), timeout)
-        self._check_settled(timeout, namespace)
+        self._wait_synced(self._conduct.sync_timeout if timeout_seconds is None else timeout_seconds, namespace)
 
     def wait_current(self, timeout_seconds: float | None = None) -> None:
         """Wait until it has all that the server says is there now: the first step of a new leader.
 
-        Asks the server for a list, of metadata, and compares; O(objects).
+        Asks the server for a list, and compares it with what is kept; O(objects).
+
+        Args:
+            timeout_seconds: for how long; None is for ever.
 
         Raises:
             NotReachedError: it has not, in time; it says what is missing. The cause is what went wrong last.
             NotSyncedError: it has not even synced.
         """
         deadline = None if timeout_seconds is None else monotonic() + timeout_seconds
-        self.wait_synced(timeout_seconds)
+        self._wait_synced(timeout_seconds)
         for comparison in self._comparisons():
             left = None if deadline is None else deadline - monotonic()
             asking = threading.Thread(
@@ -242,6 +241,11 @@ class Informer(AnyInformer[T, ThreadDriver[T]], Generic[T]):
         if driver is not None:
             driver.stop()
             driver.forget()
+
+    def _wait_synced(self, timeout_seconds: float | None, namespace: str | None = None) -> None:
+        self._check_may_wait()
+        self._bells.wait_until(lambda: self._settled(namespace), timeout_seconds)
+        self._check_settled(timeout_seconds, namespace)
 
     def _driver(self, namespace: str | None) -> ThreadDriver[T]:
         settings = self._settings_of(namespace)

@@ -50,8 +50,9 @@ class AnyInformer(Generic[T, D]):
         conduct = wish.conduct
         self._asking = self._origin.source(LazyDecoder())  # for what is not kept
         self._name: str = conduct.name or self._asking.name
-        self._store: Store[T] = conduct.store(self._name)
+        self._store: Store[T] = conduct.store(self._name, self._asking)
         self._paths = dict.fromkeys(path for indexer in conduct.indexers for path in paths_read(indexer))
+        self._at_hand = frozenset(self._paths)  # of every object, whatever transforms have dropped from it
         self._door: Door[T] = Door(self._check_may_read, lambda: self.stats.saved_bytes)
         self._core = self._store._core  # noqa: SLF001 - what a view of the store reads
         self._view: InformerView[T] = InformerView(self._core, self._door)
@@ -160,9 +161,8 @@ class AnyInformer(Generic[T, D]):
         """
         paths = [path for indexer in indexers for path in paths_read(indexer)]
         with self._lock:
-            self._keeping.check(indexers, self._paths if self._started else None)
-            if not self._started:
-                self._paths.update(dict.fromkeys(paths))
+            self._keeping.check(indexers, self._at_hand if self._started else None)
+            self._paths.update(dict.fromkeys(paths))
             for decoder in self._decoders.values():
                 if isinstance(decoder, LazyDecoder):
                     decoder.add_paths(paths)
@@ -178,14 +178,15 @@ class AnyInformer(Generic[T, D]):
 
     def forked(self) -> None:
         """Go on in a child process, where nobody drives: what is kept can be read, and no longer changes."""
+        self._lock = threading.RLock()
+        self._bells.forked()
+        self._door.forked()
         if not self._started or self._stopped:
             return
         self._forked = InformerError(
             f"informer {self._name!r} was started by the process that forked this one, and its threads are there;"
             " what it kept until then can be read, and to follow the cluster make an informer here"
         )
-        self._lock = threading.RLock()
-        self._bells.forked()
         for driver in self._drivers.values():
             driver.forked(self._forked)
 
@@ -226,6 +227,7 @@ class AnyInformer(Generic[T, D]):
             self._check_usable()
             if self._started:
                 return []
+            self._at_hand = frozenset(self._paths)
             self._drivers = {namespace: self._driver(namespace) for namespace in self._namespaces}
             self._started = True
         _log.info("%s: started", self._name)
@@ -245,10 +247,10 @@ class AnyInformer(Generic[T, D]):
         with self._lock:
             first = self._started and not self._stopped
             self._stopped = True
-        if self._forked is None:  # else the connections are the parent's
+        if self._forked is None:  # else connections and threads are the parent's
             self._stop_drivers()
-        if self._resyncing is not None:
-            self._resyncing.stop()
+            if self._resyncing is not None:
+                self._resyncing.stop()
         self._ending += tuple(self._door.close())
         self._bells.ring()
         self._core.ring()  # for those who wait for the store to catch up
@@ -284,7 +286,8 @@ class AnyInformer(Generic[T, D]):
             self._past = summed([self._past, counted(driver.stats, self._decoders[namespace])])
             self._drivers = {name: each for name, each in self._drivers.items() if name != namespace}
             self._decoders = {name: each for name, each in self._decoders.items() if name != namespace}
-            return driver
+        self._changed()  # it may have been the one that others wait for
+        return driver
 
     def _changed(self) -> None:
         """Take note that something has changed about a driver; called by it, in its thread, without any lock."""
@@ -331,7 +334,7 @@ class AnyInformer(Generic[T, D]):
             InformerError: it was not started.
         """
         if self._forked is not None:
-            raise self._forked
+            raise self._forked.with_traceback(None)
         if not self._started:
             raise InformerError(f"informer {self._name!r} was not started; call start(), or use it in a with block")
 
@@ -349,9 +352,7 @@ class AnyInformer(Generic[T, D]):
         """
         deadline = None if timeout_seconds is None else monotonic() + timeout_seconds
         try:
-            self._bells.wait_until(
-                lambda: comparison.request is None or comparison.given_up or self._stopped, timeout_seconds
-            )
+            self._bells.wait_until(lambda: comparison.settled or self._stopped, timeout_seconds)
             if comparison.request is None:
                 left = None if deadline is None else max(0.0, deadline - monotonic())
                 with suppress(NotReachedError):
@@ -392,7 +393,7 @@ class AnyInformer(Generic[T, D]):
 
     def _check_usable(self) -> None:
         if self._forked is not None:
-            raise self._forked
+            raise self._forked.with_traceback(None)
         if self._stopped:
             raise InformerError(f"informer {self._name!r} was stopped; an informer runs once, so make another one")
 

@@ -3,29 +3,13 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Hashable
-from importlib import import_module
-from typing import Any, TypeAlias
-
-import attrs
+from collections.abc import Hashable
+from typing import Any
 
 from kindex.decoding import Decoder
 from kindex.informer.settings import SettingError
 from kindex.selectors import FieldSelector, LabelSelector
-
-
-@attrs.frozen
-class Named:
-    """What to list, by its kind; *plural* None is for discovery to find."""
-
-    api_version: str
-    kind: str
-    plural: str | None
-    client: object = attrs.field(eq=id)
-
-
-Listable: TypeAlias = Callable[..., Any] | str | Named
-"""A list function of a client, bound; a path; or a kind. Any: what a list function returns is never looked at."""
+from kindex.sources import async_source_of, source_of
 
 
 class Origin:
@@ -37,39 +21,60 @@ class Origin:
         identity: equal for two origins that list the same.
     """
 
-    def __init__(self, what: object, *, metadata_only: bool, asynchronous: bool, **arguments: object) -> None:
-        """Take *what* with the arguments that narrow it: ``namespace``, ``label_selector``, ``field_selector``.
+    def __init__(
+        self,
+        what: object,
+        *,
+        client: object = None,
+        each_namespace: bool,
+        metadata_only: bool,
+        asynchronous: bool,
+        **narrowing: object,
+    ) -> None:
+        """Take what is to be listed.
+
+        Args:
+            what: see ``Informer``.
+            client: to ask the server with, where *what* brings none.
+            each_namespace: whether each request names a namespace.
+            metadata_only: whether the server is to send no more.
+            asynchronous: whether it is asked in an event loop.
+            narrowing: which part of it: ``namespace``, ``label_selector``, ``field_selector``.
 
         Raises:
             SettingError: a Source object says itself what it lists; or it is for an event loop, and there is none.
         """
-        arguments = {name: _text_of(name, given) for name, given in arguments.items() if given is not None}
+        narrowing = {name: _text_of(name, given) for name, given in narrowing.items() if given is not None}
         list_page = getattr(what, "list_page", None)
         self.given = callable(list_page) and callable(getattr(what, "watch", None))
         self.blocking = self.given and not inspect.iscoroutinefunction(list_page)
+        if self.given:
+            _check_given(what, {"client": client, **narrowing}, blocking=self.blocking, asynchronous=asynchronous)
+        self.identity: Hashable = (_identity_of(what), id(client), tuple(sorted(narrowing.items())))
         self._what = what
-        self._arguments = arguments
-        self._metadata_only = metadata_only
-        self._asynchronous = asynchronous
-        if not self.given:
-            self.identity: Hashable = (_identity_of(what), tuple(sorted(arguments.items())))
-            return
-        self.identity = id(what)
-        if arguments:
-            wanted = "left to a Source object; of several namespaces name some by namespaces=[...]"
-            raise SettingError(next(iter(arguments)), next(iter(arguments.values())), wanted)
-        if not (asynchronous or self.blocking):
-            raise SettingError("source", what, "for threads; one for an event loop is for AsyncInformer")
+        self._make: Any = async_source_of if asynchronous else source_of  # Any: it checks what it is given
+        self._arguments = {
+            **narrowing,
+            "client": client,
+            "each_namespace": each_namespace,
+            "metadata_only": metadata_only,
+        }
 
     def source(self, decoder: Decoder[Any]) -> Any:  # noqa: ANN401 - a Source or an AsyncSource of whatever objects
         """Give a source: a new one whose objects *decoder* makes, or the one that was given."""
         if self.given:
             return self._what
-        # Only here: no client is loaded where none is used.
-        sources = import_module("kindex.sources")
-        make = sources.async_source_of if self._asynchronous else sources.source_of
-        arguments = {"metadata_only": True, **self._arguments} if self._metadata_only else self._arguments
-        return make(self._what, decoder=decoder, **arguments)
+        return self._make(self._what, decoder=decoder, **self._arguments)
+
+
+def _check_given(what: object, others: dict[str, object], *, blocking: bool, asynchronous: bool) -> None:
+    """Refuse to tell a Source object what it says itself, or to ask one without an event loop that needs it."""
+    for name, given in others.items():
+        if given is not None:
+            wanted = "left to a Source object; of several namespaces name some by namespaces=[...]"
+            raise SettingError(name, given, wanted)
+    if not (asynchronous or blocking):
+        raise SettingError("source", what, "for threads; one for an event loop is for AsyncInformer")
 
 
 def _identity_of(what: object) -> Hashable:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Collection, Iterable
 from functools import wraps
 from typing import TYPE_CHECKING, Any, Generic, TypeAlias, TypeVar, cast
@@ -34,33 +35,41 @@ class Door(Generic[T]):
         saved_bytes: tells how much JSON transforms have dropped.
     """
 
-    __slots__ = ("_followers", "_registrations", "gate", "saved_bytes")
+    __slots__ = ("_followers", "_lock", "_registrations", "gate", "saved_bytes")
 
     def __init__(self, gate: Gate, saved_bytes: Callable[[], int]) -> None:
         self.gate: Gate | None = gate
         self.saved_bytes = saved_bytes
+        self._lock = threading.RLock()  # a signal handler may close it, wherever its thread is
         self._registrations: list[Registration[T]] = []
         self._followers: WeakSet[Follower[T]] = WeakSet()
 
     def keep(self, following: Follower[T] | Registration[T]) -> None:
         """Know who follows the view."""
-        if isinstance(following, Follower):
-            self._followers.add(following)
-        else:
-            self._registrations = [*self._active(), following]
+        with self._lock:
+            if isinstance(following, Follower):
+                self._followers.add(following)
+            else:
+                self._registrations = [*self._active(), following]
 
     def following(self) -> list[Follower[T] | Registration[T]]:
         """Give all who follow."""
-        return [*self._active(), *self._followers]
+        with self._lock:
+            return [*self._active(), *self._followers]
 
     def close(self) -> list[Registration[T]]:
         """End all that follows; give the registrations, whose last calls may be under way."""
-        registrations = self._active()
+        with self._lock:
+            registrations, followers = self._active(), list(self._followers)
         for registration in registrations:
             registration.remove()
-        for follower in list(self._followers):
+        for follower in followers:
             follower.close()
         return registrations
+
+    def forked(self) -> None:
+        """Go on in a child process: the lock may have been another thread's."""
+        self._lock = threading.RLock()
 
     def _active(self) -> list[Registration[T]]:
         return [each for each in self._registrations if each.active]

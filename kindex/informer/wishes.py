@@ -10,11 +10,12 @@ import attrs
 from kindex.informer.conduct import Conduct
 from kindex.informer.keeping import Keeping
 from kindex.informer.origins import Origin
+from kindex.informer.settings import SettingError
 
 T = TypeVar("T")
 
 _OF_KEEPING: Final = ("objects", "decode", "on_decode_error", "strip", "transform")
-_OF_ORIGIN: Final = ("namespace", "label_selector", "field_selector")
+_OF_ORIGIN: Final = ("client", "namespace", "label_selector", "field_selector")
 
 _NOT_SHARED: Final = ("indexers", "namespaces", "sync_timeout")
 """In what of its conduct two wishes may differ that share an informer; of other namespaces they would not."""
@@ -37,12 +38,19 @@ class Wish(Generic[T]):
             TypeError: there is none of this name.
         """
         keeping: Keeping[T] = Keeping(**{name: settings[name] for name in _OF_KEEPING if name in settings})
-        narrowing = {name: settings[name] for name in _OF_ORIGIN if name in settings}
+        asked = {name: settings[name] for name in _OF_ORIGIN if name in settings}
         rest = {name: given for name, given in settings.items() if name not in (*_OF_KEEPING, *_OF_ORIGIN)}
         conduct = Conduct(**rest)
         keeping.check(conduct.indexers)
-        metadata_only = keeping.objects == "metadata"
-        origin = Origin(what, metadata_only=metadata_only, asynchronous=asynchronous, **narrowing)
+        if conduct.namespaces is not None and asked.get("namespace") is not None:
+            raise SettingError("namespace", asked["namespace"], "left out where there are namespaces")
+        origin = Origin(
+            what,
+            each_namespace=conduct.namespaces is not None,
+            metadata_only=keeping.objects == "metadata",
+            asynchronous=asynchronous,
+            **asked,
+        )
         return cls(origin, keeping, conduct)
 
     @property

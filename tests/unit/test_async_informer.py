@@ -26,7 +26,7 @@ from kindex import (
     SyncTimeoutError,
     Updated,
 )
-from kindex.informer import tasks
+from kindex.informer import blocking, tasks
 from kindex.informer.retries import RetryPolicy
 from kindex.sources.base import WatchRequest
 from kindex.sources.errors import ErrorKind, SourceError
@@ -390,17 +390,47 @@ async def test_a_resync_reaches_who_iterates() -> None:
         assert isinstance(await asyncio.to_thread(heard.next), Updated)
 
 
+@pytest.mark.parametrize("native", [True, False], ids=["AsyncSource", "Source"])
+@in_loop
+async def test_a_watch_that_breaks_is_an_error_of_the_source(native: bool) -> None:
+    """Whoever reads it for the loop; then another one is opened."""
+    source = source_of(pod("a"))
+    informer = AsyncInformer(InLoop(source) if native else source, retry=RetryPolicy(first_seconds=0.01))
+    async with informer as pods:
+        await until_async(informer, lambda: informer.live)
+        source.cut_watches()
+        await until_async(informer, lambda: informer.stats.errors.get(ErrorKind.NETWORK) and informer.live)
+        source.add(pod("b"))
+        await caught_up(pods, source)
+
+
+@in_loop
+async def test_a_source_that_blocks_is_read_so_far_ahead_and_no_further() -> None:
+    """Events wait in the source when the loop does not come to them; none is lost."""
+    source = source_of(pod("a"))
+    async with AsyncInformer(source) as pods:
+        while not source.watches:  # noqa: ASYNC110 - a thread opens it, and tells nobody
+            await asyncio.sleep(0)
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(blocking, "_AHEAD", 2)
+            source.end_watches()  # the next one has the short queue
+            for number in range(50):
+                source.add(pod(f"p{number}"))
+            await caught_up(pods, source)
+        assert len(pods) == 51
+
+
 # What tasks wait by
 
 
 @in_loop
 async def test_a_call_in_a_thread_gives_what_it_gives() -> None:
     """Results and exceptions come through; StopIteration as what a coroutine can raise."""
-    assert await tasks.in_thread(sum, [1, 2]) == 3
+    assert await blocking.in_thread(sum, [1, 2]) == 3
     with pytest.raises(ZeroDivisionError):
-        await tasks.in_thread(divmod, 1, 0)
+        await blocking.in_thread(divmod, 1, 0)
     with pytest.raises(StopAsyncIteration):
-        await tasks.in_thread(next, iter(()))
+        await blocking.in_thread(next, iter(()))
 
 
 @in_loop
@@ -412,12 +442,26 @@ async def test_what_comes_too_late_is_not_wanted() -> None:
         assert go_on.wait(PATIENCE)
         return "late"
 
-    call = asyncio.create_task(tasks.in_thread(slow, unwanted=unwanted.put_nowait))
+    call = asyncio.create_task(blocking.in_thread(slow, unwanted=unwanted.put_nowait))
     await asyncio.sleep(0)
     call.cancel()
     await asyncio.wait([call])
     go_on.set()
     assert await unwanted.get() == "late"
+
+
+def test_a_stream_whose_loop_is_gone_is_closed() -> None:
+    """Its thread does not read on for nobody."""
+    source = source_of()
+
+    async def main() -> None:
+        stream = await blocking.ThreadedSource(source).watch(WatchRequest(resource_version="1000"))
+        assert aiter(stream) is stream
+
+    asyncio.run(main())
+    source.add(pod("a"))
+    while source.watches:
+        pass
 
 
 def test_a_loop_that_is_gone_does_not_trouble_the_thread() -> None:
@@ -429,7 +473,7 @@ def test_a_loop_that_is_gone_does_not_trouble_the_thread() -> None:
         return "late"
 
     async def main() -> None:
-        call = asyncio.create_task(tasks.in_thread(slow, unwanted=lambda _: unwanted.set()))
+        call = asyncio.create_task(blocking.in_thread(slow, unwanted=lambda _: unwanted.set()))
         await asyncio.sleep(0)
         call.cancel()
 

@@ -18,6 +18,7 @@ from kindex import (
     InformerError,
     LabelIndexer,
     NotSyncedError,
+    ScopeError,
     SyncTimeoutError,
     Updated,
 )
@@ -229,6 +230,19 @@ def test_it_may_list_again_now_and_then() -> None:
         pods.wait_until(lambda view: not len(view), PATIENCE)
 
 
+@pytest.mark.parametrize("namespaced", [True, False])
+def test_a_source_that_knows_its_scope_tells_it(namespaced: bool) -> None:
+    """So a name without a namespace, or with one, is a slip and not "not there", also where there is nothing yet."""
+
+    class Scoped(FakeSource):
+        pass
+
+    source = Scoped(name="pods")
+    source.namespaced = namespaced  # type: ignore[attr-defined]  # what a source may have
+    with Informer(source) as pods, pytest.raises(ScopeError):
+        pods.get("a", namespace=None if namespaced else "prod")
+
+
 # What it says of itself
 
 
@@ -428,6 +442,10 @@ def test_who_waits_for_a_stopped_one_is_told() -> None:
         ({"namespace": "prod"}, "left to a Source object"),
         ({"label_selector": "app=web"}, "left to a Source object"),
         ({"name": ""}, "name is text"),
+        ({"namespace": 7}, "namespace is the name of one"),
+        ({"namespace": "prod", "namespaces": ["test"]}, "left out where there are namespaces"),
+        ({"field_selector": {"spec.nodeName": "n1"}}, "field_selector is left to a Source object"),
+        ({"client": object()}, "client is left to a Source object"),
         ({"on_object_budget": "die"}, "on_object_budget is 'warn' or 'stop'"),
         ({"page_size": -1}, "page_size is a whole number"),
         ({"sync_timeout": -1}, "sync_timeout is a number"),

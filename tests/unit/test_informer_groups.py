@@ -21,6 +21,7 @@ from kindex import (
     NotSyncedError,
     SyncTimeoutError,
 )
+from kindex.informer import origins
 from kindex.informer.grouping import raise_together
 from kindex.testing import FakeSource, ManualClock
 from kindex.transforms import keep_paths
@@ -128,9 +129,7 @@ def test_a_bound_method_is_the_same_however_often_it_is_taken(monkeypatch: pytes
     def source_made(_what: object, **_arguments: object) -> FakeSource:
         return source_of()
 
-    import kindex.sources
-
-    monkeypatch.setattr(kindex.sources, "source_of", source_made, raising=False)
+    monkeypatch.setattr(origins, "source_of", source_made)
 
     def list_pods(_self: object) -> None:
         raise AssertionError("not called")

@@ -232,6 +232,17 @@ def test_a_transform_of_ones_own_may_have_dropped_anything() -> None:
         informer.add_indexers(by_node)
 
 
+def test_a_namespace_that_comes_later_is_decoded_for_all_indexers() -> None:
+    """Those that came late are among them."""
+    informer = Informer(source_of(full("a")), namespaces=[], objects="lazy")
+    with informer as pods:
+        informer.add_indexers(by_node)
+        informer.add_namespace("prod")
+        informer.wait_synced(namespace="prod")
+        (kept,) = pods.select(by_node.at("n1"))
+        assert "spec.nodeName" in kept._layout.places
+
+
 def test_before_the_start_nothing_is_late() -> None:
     """Indexers that are added before are as those that were declared."""
     informer = Informer(source_of(full("a")), objects="lazy", transform=keep_paths("status.phase"))

@@ -199,6 +199,21 @@ def test_what_a_removed_one_was_about_to_say_is_not_heard() -> None:
     assert len(informer._store) == 0
 
 
+def test_who_waits_for_one_that_is_removed_need_not() -> None:
+    """When the last namespace goes that had not been listed, the rest has synced."""
+    clock = ManualClock()
+    source = source_of(clock=clock)
+    fails(source, "list", status=500, namespace="blue")
+    informer = Informer(source, namespaces=["red", "blue"], clock=clock).start()
+    clock.until_waiting(2)
+    assert not informer.synced
+    informer.remove_namespace("blue")
+    informer.wait_synced(0)
+    with pytest.raises(NotSyncedError, match="does not watch namespace 'blue'"):
+        informer.wait_synced(0, namespace="blue")
+    informer.stop()
+
+
 def test_one_that_watches_all_has_none_to_add() -> None:
     """The error says how to have them."""
     informer = Informer(source_of())

@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from kindex import Indexer, Informer, InformerError, NotSyncedError, SyncTimeoutError
+from kindex.informer import origins
 from kindex.sources.base import WatchRequest
 from kindex.testing import FakeSource, ManualClock
 from tests.informers import PATIENCE, Blocking, Unclosable, fails, no_thread_left, of_kindex, until
@@ -106,9 +107,7 @@ def test_a_source_of_its_own_is_closed_under_its_requests(monkeypatch: pytest.Mo
         made.append(Closable(lists=True))
         return made[-1]
 
-    import kindex.sources
-
-    monkeypatch.setattr(kindex.sources, "source_of", source_of_it, raising=False)
+    monkeypatch.setattr(origins, "source_of", source_of_it)
     informer = Informer("/api/v1/pods").start()
     until(informer, lambda: len(made) == 2)
     asked = made[1]  # the first one is for what is not kept
