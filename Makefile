@@ -1,6 +1,6 @@
 # One verb each; every verb makes .venv itself when it is missing. CI calls `make check` and `make test`.
 
-.PHONY: setup demo test check stress bench bench-quick bench-memory docs clean
+.PHONY: setup demo test check stress hunts bench bench-quick bench-memory docs clean
 .DELETE_ON_ERROR:
 MAKEFLAGS += --no-print-directory
 
@@ -53,7 +53,11 @@ check: $(READY)
 
 # What is too long or too random for every run: real threads, thousands of examples.
 stress: $(READY)
-	HYPOTHESIS_PROFILE=stress $(PYTEST) -p no:benchmark -o faulthandler_timeout=1800 $(wildcard tests/model tests/differential tests/races) $(ARGS)
+	HYPOTHESIS_PROFILE=stress $(PYTEST) -p no:benchmark -o faulthandler_timeout=1800 $(wildcard tests/model tests/differential tests/races tests/promises tests/stress) $(ARGS)
+
+# The part of it with real threads, for two minutes: CI runs it.
+hunts: $(READY)
+	KINDEX_HUNT_SECONDS=$${KINDEX_HUNT_SECONDS:-120} HYPOTHESIS_PROFILE=stress $(PYTEST) -p no:benchmark tests/stress $(ARGS)
 
 BENCH := $(BIN)/python -P -m pytest benchmarks -o python_files='bench_*.py' -o python_functions='bench_*'
 

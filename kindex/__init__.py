@@ -13,10 +13,14 @@ from kindex.errors import (
     IndexerError,
     IndexFunctionError,
     IndexValueError,
+    InformerConflictError,
+    InformerError,
     InvalidKeyError,
     InvalidObjectError,
     KindexError,
     NotReachedError,
+    NotSyncedError,
+    ObjectBudgetError,
     ObjectNotFound,
     PartialObjectError,
     PathSyntaxError,
@@ -28,6 +32,7 @@ from kindex.errors import (
     SelectorObjectError,
     SelectorSyntaxError,
     SnapshotClosedError,
+    SyncTimeoutError,
     TransactionError,
     UnknownIndexError,
 )
@@ -42,6 +47,13 @@ from kindex.indexers.labels import AnnotationIndexer, LabelIndexer
 from kindex.indexers.owners import OwnerIndexer
 from kindex.indexers.sorted import SortedIndexer
 from kindex.indexers.terms import Term
+from kindex.informer.aio import AsyncInformer
+from kindex.informer.aio_groups import AsyncInformerGroup
+from kindex.informer.groups import InformerGroup
+from kindex.informer.informer import Informer
+from kindex.informer.readiness import Readiness
+from kindex.informer.stats import InformerStats
+from kindex.informer.views import InformerView
 from kindex.keys import ObjectKey
 from kindex.lazy import LazyObject
 from kindex.memory import IndexMemory, IndexSize, MemoryReport
@@ -61,6 +73,8 @@ __all__ = [  # noqa: RUF022 - sorted as Python sorts, which tests/api asserts
     "Advice",
     "Advisor",
     "AnnotationIndexer",
+    "AsyncInformer",
+    "AsyncInformerGroup",
     "Budget",
     "BudgetExceededError",
     "DecodeError",
@@ -84,6 +98,12 @@ __all__ = [  # noqa: RUF022 - sorted as Python sorts, which tests/api asserts
     "IndexValueError",
     "Indexer",
     "IndexerError",
+    "Informer",
+    "InformerConflictError",
+    "InformerError",
+    "InformerGroup",
+    "InformerStats",
+    "InformerView",
     "InvalidKeyError",
     "InvalidObjectError",
     "JsonPath",
@@ -95,6 +115,8 @@ __all__ = [  # noqa: RUF022 - sorted as Python sorts, which tests/api asserts
     "NEAR_UNIQUE",
     "NamespaceIndexer",
     "NotReachedError",
+    "NotSyncedError",
+    "ObjectBudgetError",
     "ObjectKey",
     "ObjectNotFound",
     "OwnerIndexer",
@@ -104,6 +126,7 @@ __all__ = [  # noqa: RUF022 - sorted as Python sorts, which tests/api asserts
     "PlanStep",
     "QueryError",
     "ReadOnlyError",
+    "Readiness",
     "Registration",
     "Requirement",
     "ScanRefusedError",
@@ -117,6 +140,7 @@ __all__ = [  # noqa: RUF022 - sorted as Python sorts, which tests/api asserts
     "SortedIndexer",
     "Store",
     "StoreView",
+    "SyncTimeoutError",
     "Term",
     "Transaction",
     "TransactionError",

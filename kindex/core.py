@@ -12,8 +12,8 @@ instructions of the main thread. Hence the rules:
 * Replaced objects stay referenced (by the deltas) until the lock is free: their ``__del__`` is user code.
 
 A commit also tells followers what it changed, under the lock and as a part of it, so that none is lost or told twice
-when it is cut short; whoever committed wakes them when the lock is free. Snapshots remember what a slot held before
-it is first touched.
+when it is cut short; whoever committed wakes them when the lock is free. Likewise snapshots remember what a slot held
+before it is first touched.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from kindex.generation import Generation
 from kindex.schema import Schema
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
     from kindex.budgets import Budget, Drop
     from kindex.feed import Feed, Inbox, Told
@@ -59,9 +59,14 @@ class Commit(msgspec.Struct, frozen=True, gc=False):
     revision: int
     resource_versions: Mapping[str | None, str] | None
     told: Sequence[Told[Any]]
+    pasts: list[ref[Past[Any]]]  # of the core, and no copy: a finalizer may have taken a snapshot a moment ago
 
     def apply(self) -> None:
         """Do it; may be done again."""
+        for each in tuple(self.pasts):
+            past = each()
+            if past is not None:
+                past.remember(self.generation, self.entries)
         self.generation.apply(self.entries)
         if self.resource_versions is not None:
             self.generation.resource_versions.update(self.resource_versions)
@@ -81,12 +86,13 @@ class Swap(msgspec.Struct, frozen=True, gc=False):
     core: Core[Any]  # Any: of any object type
     fresh: Generation[Any]
     before: SlotTable[Any]
+    after: tuple[list[ObjectKey | None], list[Any]]  # keys and objects, where a follower wants each commit; else empty
     told: Sequence[Inbox[Any]]
 
     def apply(self) -> None:
         """Do it; may be done again."""
         for inbox in self.told:
-            inbox.fall_behind(self.before, self.fresh.slots, self.fresh.revision)
+            inbox.fall_behind(self.before, self.after, self.fresh.revision)
         self.core.generation = self.fresh
 
     def replaced(self) -> list[object]:
@@ -228,14 +234,15 @@ class Core(Generic[T]):
         replaced: list[object] = []  # lives until the end of the call
         with self.lock:
             if self.pending is not None:
-                replaced += self.pending.replaced()
+                replaced += [self.pending, *self.pending.replaced()]  # what it tells followers holds objects, too
             self.settle()
         self.ring()
 
     def ring(self) -> None:
         """Wake those whom commits have told something. The caller does not hold the lock."""
-        if self.feed is not None:
-            self.feed.ring(self)
+        feed = self.feed  # once: another thread may close the last follower at any time
+        if feed is not None:
+            feed.ring(self)
 
     def forget(self, journal: set[int]) -> None:
         """Collect no more into *journal*; told from others by identity, since two may be equal."""
@@ -253,19 +260,20 @@ class Core(Generic[T]):
         entries: Sequence[Entry],
         resource_versions: Mapping[str | None, str] | None = None,
         *,
+        renewed: Collection[ObjectKey] = (),
         final_states_known: bool = True,
     ) -> int:
-        """Apply *entries* as one revision, and give it. The caller holds the lock, has settled, and rings after it."""
+        """Apply *entries* as one revision, and give it. The caller holds the lock, has settled, and rings after it.
+
+        For followers: *renewed* are the keys under which another object is put, by its UID, and what goes has its last
+        state known or not.
+        """
         generation = self.generation
         revision = generation.revision + 1
         for journal in self.journals:
             journal.update([entry.slot for entry in entries])
-        for each in tuple(self.pasts):
-            past = each()
-            if past is not None:
-                past.remember(generation, entries)
-        told = () if self.feed is None else self.feed.told(generation, entries, revision, final_states_known)
-        commit = Commit(generation, entries, revision, resource_versions, told)
+        told = () if self.feed is None else self.feed.told(generation, entries, revision, renewed, final_states_known)
+        commit = Commit(generation, entries, revision, resource_versions, told, self.pasts)
         self.pending = commit
         commit.apply()
         self.pending = None
@@ -276,7 +284,9 @@ class Core(Generic[T]):
     def swap(self, fresh: Generation[T]) -> None:
         """Put another state in place of the present one. The caller holds the lock, has settled, and rings after it."""
         told = () if self.feed is None else self.feed.all()
-        swap = Swap(self, fresh, self.generation.slots, told)
+        each = any(inbox.queue is not None for inbox in told)
+        after = (fresh.slots.keys.copy(), fresh.slots.objects.copy()) if each else ([], [])
+        swap = Swap(self, fresh, self.generation.slots, after, told)
         self.pending = swap
         swap.apply()
         self.pending = None

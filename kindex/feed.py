@@ -15,7 +15,10 @@ nothing to compare to.
 from __future__ import annotations
 
 from collections import deque
+from contextlib import suppress
+from itertools import chain, repeat, starmap
 from queue import Empty, SimpleQueue
+from threading import RLock
 from typing import TYPE_CHECKING, Generic, NamedTuple, TypeAlias, TypeVar
 
 from kindex.errors import UnknownIndexError
@@ -24,7 +27,7 @@ from kindex.slots import SlotTable
 from kindex.values import keys_in
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
     from kindex.core import Core
     from kindex.filters import Filter, Route
@@ -37,14 +40,81 @@ T = TypeVar("T")
 
 
 class Change(NamedTuple, Generic[T]):
-    """What commits did to one key since a follower last looked; neither object is none of its concern any more."""
+    """What commits did to one key since a follower last looked.
+
+    Attributes:
+        key: the key.
+        old: what was there before the first of them, or None.
+        new: what is there after the last, or None.
+        revision: of the last.
+        gone: *old* was deleted, or replaced by an object of another UID.
+        final_state_known: if it is gone, whether its last state was seen: a relist does not see it.
+    """
 
     key: ObjectKey
     old: T | None
     new: T | None
     revision: int
+    gone: bool
     final_state_known: bool
 
+
+class Relist(NamedTuple, Generic[T]):
+    """Two states between which nothing was spelled out, by a swap or before a replay; whoever reads it compares them.
+
+    Attributes:
+        before: the objects that the follower has seen, but for what is pending; nobody changes it any more.
+        pending: changes of before the swap that the follower has not seen.
+        keys: the keys that there are now; None is none.
+        objects: theirs.
+        revision: of what there is now.
+    """
+
+    before: SlotTable[T]
+    pending: Mapping[ObjectKey, Change[T]]
+    keys: Sequence[ObjectKey | None]
+    objects: Sequence[T | None]
+    revision: int
+
+    def changes(self) -> Iterator[Change[T]]:
+        """Compare them: O(objects), without the lock. No generator: an interrupt would end it, and lose the rest."""
+        now = {key: obj for key, obj in zip(self.keys, self.objects, strict=True) if key is not None}
+        gone = [key for key in dict.fromkeys((*self.pending, *self.before.slot_of)) if key not in now]
+        return filter(None, starmap(self._change, chain(now.items(), zip(gone, repeat(None)))))
+
+    def _change(self, key: ObjectKey, new: T | None) -> Change[T] | None:
+        seen = self.pending.get(key)
+        old = self.before.get(key) if seen is None else seen.old
+        if old is new:
+            return None
+        gone = seen is not None and seen.gone
+        known = seen is not None and seen.gone and seen.final_state_known
+        return Change(key, old, new, self.revision, gone or new is None, known)
+
+
+class Resync(NamedTuple, Generic[T]):
+    """What there is, to be given again to a follower that has seen it.
+
+    Attributes:
+        keys: the keys that there are; None is none.
+        objects: theirs.
+        revision: of what there is.
+    """
+
+    keys: Sequence[ObjectKey | None]
+    objects: Sequence[T | None]
+    revision: int
+
+    def changes(self) -> Iterator[Change[T]]:
+        """Give each object as a change that changed nothing. O(objects), without the lock. No generator, as above."""
+        return filter(None, map(self._change, self.keys, self.objects))
+
+    def _change(self, key: ObjectKey | None, obj: T | None) -> Change[T] | None:
+        return None if key is None else Change(key, obj, obj, self.revision, gone=False, final_state_known=True)
+
+
+Part: TypeAlias = "Iterable[Change[T]] | Relist[T] | Resync[T]"
+"""What one commit did, or several, or a relist; or all that there is, again."""
 
 Told: TypeAlias = "tuple[Inbox[T], Sequence[Change[T]]]"
 
@@ -53,37 +123,42 @@ NOTHING: SlotTable[object] = SlotTable()
 
 
 class Inbox(Generic[T]):
-    """What one follower has not taken yet. All of it is guarded by the lock of the store, but for ``closed``.
+    """What one follower has not taken yet. Guarded by the lock of the store, but for what it says otherwise.
 
     Attributes:
         filter: which objects the follower wants.
         pending: changes by key, merged.
-        queue: changes commit by commit, where the follower wants each; else None.
+        queue: changes commit by commit, with the revision, where the follower wants each; else None.
         limit: so many commits may wait in the queue.
         behind: the objects that it has seen, when the state was swapped since; ``pending`` is then of before the swap.
-        noted: the revision of the last commit that was noted, so that one that is applied again is not noted twice.
+        again: each object that there is shall be given again, after what waits.
+        noted: the revision of the last commit that was merged, so that one that is applied again is not merged twice.
         too_slow: the queue went over its limit, and is lost.
-        rung: the follower was told to look, and has not looked yet.
         closed: nobody takes anything from it any more; set without the lock, also by a finalizer.
-        waker: wakes an asynchronous follower.
-        bell: wakes a thread. A SimpleQueue, since putting into it is safe wherever Python may run code.
+        turn: a lock for whoever reads; taken before the store's, never under it.
+        hand: what was taken and is not being read yet; for whoever has the turn, without the lock of the store.
+        bell: something is in it when there is something to look at, and then no thread waits for it. A SimpleQueue,
+            since putting into it is safe wherever Python may run code.
+        wakers: each wakes a task that waits, once.
         threaded: a thread of this process takes from it, which a forked child has not.
     """
 
     __slots__ = (
+        "again",
         "behind",
         "bell",
         "closed",
         "filter",
+        "hand",
         "limit",
         "noted",
         "pending",
         "queue",
         "route",
-        "rung",
         "threaded",
         "too_slow",
-        "waker",
+        "turn",
+        "wakers",
     )
 
     def __init__(self, wanted: Filter[T], *, limit: int | None, threaded: bool) -> None:
@@ -92,18 +167,25 @@ class Inbox(Generic[T]):
         self.threaded = threaded
         self.behind: SlotTable[T] | None = NOTHING  # type: ignore[assignment]  # it holds no object
         self.pending: dict[ObjectKey, Change[T]] = {}
-        self.queue: deque[Sequence[Change[T]] | Iterator[Change[T]]] | None = None if limit is None else deque()
+        self.queue: deque[tuple[int, Part[T]]] | None = None if limit is None else deque()
         self.route: Route | None = None
+        self.again = False
         self.noted = -1
         self.too_slow = False
-        self.rung = False
         self.closed = False
-        self.waker: Callable[[], object] | None = None
+        self.turn = RLock()
+        self.hand: Sequence[Part[T]] = ()
         self.bell: SimpleQueue[None] = SimpleQueue()
+        self.wakers: dict[Callable[[], object], None] = {}
 
     def __len__(self) -> int:
         """Count what waits: keys, or commits."""
         return len(self.pending) if self.queue is None else len(self.queue)
+
+    @property
+    def waiting(self) -> bool:
+        """Whether there is anything to take."""
+        return self.again or self.behind is not None or len(self) > 0
 
     def note(self, changes: Sequence[Change[T]], revision: int) -> None:
         """Take up what a commit changed; may be done again. The caller holds the lock."""
@@ -118,61 +200,84 @@ class Inbox(Generic[T]):
                 first = pending.get(change.key)
                 pending[change.key] = change if first is None else _merged(first, change)
             self.noted = revision
-        for key, old, new, _, _ in changes:
+        for key, old, new, *_ in changes:
             # Added and deleted: for this follower nothing happened. Only now, since noting again would not know it.
             if new is None and (old is None or (key in pending and pending[key].old is None)):
                 pending.pop(key, None)
 
-    def fall_behind(self, before: SlotTable[T], after: SlotTable[T], revision: int) -> None:
-        """Take up that the whole state was swapped; may be done again. The caller holds the lock."""
+    def fall_behind(
+        self, before: SlotTable[T], after: tuple[Sequence[ObjectKey | None], Sequence[T | None]], revision: int
+    ) -> None:
+        """Take up that the whole state was swapped; may be done again. The caller holds the lock.
+
+        Args:
+            before: the objects of before; nobody changes it any more.
+            after: keys and objects as they are now, and stay here, for a queue.
+            revision: of the swap.
+        """
         if self.behind is not None:
             return
         if self.queue is None:
             self.behind = before
-        elif self.noted != revision:
-            self._enqueue(differences(before, {}, after.keys.copy(), after.objects.copy(), revision), revision)
+        else:
+            self._enqueue(Relist(before, {}, *after, revision), revision)
 
-    def taken(self, generation: Generation[T]) -> Iterable[Change[T]]:
-        """Give all that waits, and forget it. The caller holds the lock; what is given is to be read without it."""
-        self.rung = False
+    def take(self, generation: Generation[T]) -> bool:
+        """Take what waits in hand, which is empty; False if there was nothing. The caller has the turn and the lock."""
         self._silence()
+        if not self.waiting:
+            return False
+        self.bell.put(None)  # for other threads that read: there is something in hand
+        parts = [*self._waiting_at(generation), *self._repeated_at(generation)]
+        queue: deque[tuple[int, Part[T]]] | None = None if self.queue is None else deque()
+        # No interrupt comes between these: nothing is lost or taken twice.
+        self.hand, self.behind, self.pending, self.queue, self.again = parts, None, {}, queue, False
+        return True
+
+    def opened(self) -> Iterator[Change[T]]:
+        """Give the changes that are in hand. Not under the lock: relists are compared."""
+        return chain.from_iterable([part.changes() if isinstance(part, (Relist, Resync)) else part for part in self.hand])
+
+    def _waiting_at(self, generation: Generation[T]) -> Sequence[Part[T]]:
+        """Give what waits. The caller holds the lock."""
         behind, pending = self.behind, self.pending
-        if behind is None and self.queue is not None:
-            items = tuple(self.queue)
-            self.queue.clear()
-            return (change for changes in items for change in changes)
-        self.behind, self.pending = None, {}
         if behind is None:
-            return pending.values()
+            return [pending.values()] if self.queue is None else [part for _, part in self.queue]
         slots = generation.slots
         if behind is NOTHING and self.route is not None and self.route.program is not None:
             program = self.route.program
             if self.route.schema is generation.schema:
                 keys, objects, _ = generation.found(program, None, None, None)
-                return differences(behind, pending, keys, objects, generation.revision)
-        return differences(behind, pending, slots.keys.copy(), slots.objects.copy(), generation.revision)
+                return [Relist(behind, pending, keys, objects, generation.revision)]
+        return [Relist(behind, pending, slots.keys.copy(), slots.objects.copy(), generation.revision)]
+
+    def _repeated_at(self, generation: Generation[T]) -> Sequence[Part[T]]:
+        """Give all that there is, if it shall be given again. The caller holds the lock."""
+        slots = generation.slots
+        return [Resync(slots.keys.copy(), slots.objects.copy(), generation.revision)] if self.again else []
 
     def wake(self) -> None:
         """Let the follower look. The caller does not hold the lock: an event loop is not ours."""
         self.bell.put(None)
-        waker = self.waker
-        if waker is not None:
-            try:
+        for waker in self.wakers.copy():
+            with suppress(RuntimeError):  # its loop is closed: nobody waits there
                 waker()
-            except RuntimeError:  # the loop is closed: nobody is there to look
-                self.closed = True
+            self.wakers.pop(waker, None)
 
-    def _enqueue(self, changes: Sequence[Change[T]] | Iterator[Change[T]], revision: int) -> None:
+    def _has(self, revision: int) -> bool:
+        """Tell whether the queue has what the commit of *revision* changed, or takes nothing more."""
+        assert self.queue is not None
+        return self.too_slow or bool(self.queue and self.queue[-1][0] == revision)
+
+    def _enqueue(self, part: Part[T], revision: int) -> None:
         assert self.queue is not None
         assert self.limit is not None
-        if self.noted == revision or self.too_slow:
+        if self._has(revision):
             return
         if len(self.queue) >= self.limit:
-            self.too_slow = True
-            self.queue.clear()
-        elif not (self.queue and self.queue[-1] is changes):
-            self.queue.append(changes)
-        self.noted = revision
+            self.too_slow = True  # what is in the queue is let go of without the lock
+        else:
+            self.queue.append((revision, part))
 
     def _silence(self) -> None:
         """Forget that the bell was rung."""
@@ -184,39 +289,9 @@ class Inbox(Generic[T]):
 
 
 def _merged(first: Change[T], last: Change[T]) -> Change[T]:
-    known = first.final_state_known if first.new is None else last.final_state_known
-    return Change(last.key, first.old, last.new, last.revision, known)
-
-
-def differences(
-    before: SlotTable[T],
-    pending: dict[ObjectKey, Change[T]],
-    keys: Sequence[ObjectKey | None],
-    objects: Sequence[T | None],
-    revision: int,
-) -> Iterator[Change[T]]:
-    """Give what one has not seen who has seen *before*, but for what is *pending*. O(objects), without the lock.
-
-    Args:
-        before: the objects of before a swap; nobody changes it any more.
-        pending: changes of before it that were not seen.
-        keys: the keys that there are now; None is none.
-        objects: theirs.
-        revision: of what there is now.
-    """
-    now = {key: obj for key, obj in zip(keys, objects, strict=True) if key is not None}
-    for key, obj in now.items():
-        change = pending.get(key)
-        old = before.get(key) if change is None else change.old
-        if old is not obj:
-            yield Change(key, old, obj, revision, final_state_known=False)
-    for key in dict.fromkeys((*pending, *before.slot_of)):
-        if key not in now:
-            change = pending.get(key)
-            old = before.get(key) if change is None else change.old
-            known = change is not None and change.new is None and change.final_state_known
-            if old is not None:
-                yield Change(key, old, None, revision, known)
+    """Merge two changes of a key; *last* may be part of *first* already."""
+    known = first.final_state_known if first.gone else last.final_state_known
+    return Change(last.key, first.old, last.new, last.revision, first.gone or last.gone, known)
 
 
 class Feed(Generic[T]):
@@ -224,9 +299,10 @@ class Feed(Generic[T]):
 
     Attributes:
         waiters: each is rung after every commit and every bookmark; a list that is copied to be gone over.
+        leaving: those who are closed, to be taken out; a list that is added to without the lock, also by finalizers.
     """
 
-    __slots__ = ("_inboxes", "_rest", "_schema", "_stale", "_table", "_unrung", "waiters")
+    __slots__ = ("_inboxes", "_rest", "_schema", "_stale", "_table", "_unrung", "leaving", "waiters")
 
     def __init__(self, schema: Schema[T]) -> None:
         self._schema = schema  # for which the table was made
@@ -236,6 +312,7 @@ class Feed(Generic[T]):
         self._stale = False
         self._unrung: list[Inbox[T]] = []
         self.waiters: list[SimpleQueue[None]] = []
+        self.leaving: list[Inbox[T]] = []
 
     @property
     def idle(self) -> bool:
@@ -258,8 +335,8 @@ class Feed(Generic[T]):
         self._inboxes[inbox] = None
         self._place(inbox, route)
 
-    def leave(self, inbox: Inbox[T]) -> None:
-        """Tell *inbox* nothing more. The caller holds the lock."""
+    def _leave(self, inbox: Inbox[T]) -> None:
+        """Tell *inbox* nothing more. The caller holds the lock, and keeps the inbox until the lock is free."""
         inbox.closed = True
         self._inboxes.pop(inbox, None)
         self._rest.pop(inbox, None)
@@ -279,6 +356,7 @@ class Feed(Generic[T]):
         generation: Generation[T],
         entries: Sequence[Entry],
         revision: int,
+        renewed: Collection[ObjectKey],
         final_states_known: bool,  # noqa: FBT001 - passed on
     ) -> list[Told[T]]:
         """Say what *entries*, which are about to be applied, change for whom. The caller holds the lock.
@@ -292,6 +370,7 @@ class Feed(Generic[T]):
                 objects[entry.slot] if entry.slot < capacity else None,
                 entry.obj,
                 revision,
+                entry.obj is None or entry.key in renewed,
                 final_states_known,
             )
             for entry in entries
@@ -305,12 +384,8 @@ class Feed(Generic[T]):
                 for inbox in self._concerned(generation, entry):
                     concerned.setdefault(inbox, []).append(change)
             told += concerned.items()
-        for inbox, _ in told:
-            if inbox.closed:
-                self._stale = True
-            elif not inbox.rung:
-                inbox.rung = True
-                self._unrung.append(inbox)
+        # Where the bell has something in it, whoever reads will see this, too; but a task waits for its waker.
+        self._unrung += [inbox for inbox, _ in told if inbox.wakers or inbox.bell.empty()]
         return told
 
     def ring(self, core: Core[T]) -> None:
@@ -322,18 +397,33 @@ class Feed(Generic[T]):
                 break
             inbox.wake()
         for bell in self.waiters.copy():
-            bell.put(None)
+            if bell.empty():
+                bell.put(None)
         if self._stale:
             self._sort(core)
+        if self.leaving:
+            self.clear(core)
+
+    def clear(self, core: Core[T]) -> None:
+        """Take out those who are leaving. The caller does not hold the lock: what waits for them is users' objects."""
+        gone: list[Inbox[T]] = []
+        with core.lock:
+            while self.leaving:
+                gone.append(self.leaving.pop())
+                self._leave(gone[-1])
+            if self.idle and core.feed is self:
+                core.feed = None
 
     def forked(self) -> None:
         """Go on in a child process, where no other thread is."""
         for inbox in list(self._inboxes):
-            if inbox.threaded:
-                self.leave(inbox)
-            else:
-                inbox.bell = SimpleQueue()
-                inbox.bell.put(None)
+            if inbox.threaded or not inbox.turn.acquire(blocking=False):
+                self._leave(inbox)  # whoever reads it is not here, and may have been in the middle of it
+                continue
+            inbox.turn.release()
+            inbox.bell = SimpleQueue()
+            inbox.bell.put(None)
+            inbox.wakers.clear()
         self.waiters.clear()
 
     def _concerned(self, generation: Generation[T], entry: Entry) -> dict[Inbox[T], None]:
@@ -350,10 +440,11 @@ class Feed(Generic[T]):
         return found
 
     def _sort(self, core: Core[T]) -> None:
-        """Make the table anew, for another schema or without those who are closed. Runs without the lock."""
-        schema = core.generation.schema
+        """Make the table anew, for another schema. Runs without the lock."""
         routes: dict[Inbox[T], Route] = {}
-        for inbox in tuple(self._inboxes):
+        with core.lock:
+            schema, inboxes = core.generation.schema, tuple(self._inboxes)
+        for inbox in inboxes:
             try:
                 routes[inbox] = inbox.filter.route(schema)
             except UnknownIndexError:  # its indexer was removed: its objects are asked
@@ -363,11 +454,8 @@ class Feed(Generic[T]):
                 return  # the next commit finds it stale again
             self._schema, self._stale = schema, False
             self._table, self._rest = {}, {}
-            for inbox in tuple(self._inboxes):
-                if inbox.closed:
-                    self.leave(inbox)
-                else:
-                    self._place(inbox, routes.get(inbox) or inbox.route)
+            for inbox in self._inboxes:
+                self._place(inbox, routes.get(inbox) or inbox.route)
 
     def _place(self, inbox: Inbox[T], route: Route | None) -> None:
         inbox.route = route

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import threading
+import sys
 from collections import deque
 from contextlib import suppress
 from functools import partial
@@ -12,9 +12,8 @@ from typing import TYPE_CHECKING, Generic, Literal, TypeAlias, TypeVar
 from weakref import ref
 
 from kindex.deltas import deltas_of
-from kindex.errors import FollowerTooSlow, QueryError
+from kindex.errors import FollowerTooSlow, InCommitError, QueryError
 from kindex.feed import Inbox, feed_of
-from kindex.forks import tell_when_forked
 from kindex.objects import uid_changed
 
 if TYPE_CHECKING:
@@ -23,7 +22,7 @@ if TYPE_CHECKING:
 
     from kindex.core import Core
     from kindex.deltas import Delta
-    from kindex.feed import Change
+    from kindex.feed import Change, Feed
     from kindex.filters import Filter
     from kindex.keys import ObjectKey
 
@@ -52,8 +51,11 @@ class Follower(Generic[T]):
     * ``revision`` is that of the commit, the last one where several were merged.
 
     Iterating waits for the next delta, and ends when the follower is closed or its store is gone. Close it, or use it
-    in a ``with`` block; one that nobody refers to closes itself. Filters run in the thread that iterates, without any
-    lock, so it may do with the store what it likes. Made by ``StoreView.follow()``.
+    in a ``with`` block; one that nobody refers to closes itself. Several threads or tasks may read one follower: each
+    delta goes to one of them. Filters run in the thread that iterates, without any lock of the store, so they may do
+    with it what they like; a predicate that raises costs the delta that it was asked about, and no other. A forked
+    child's copy goes on by itself, unless another thread was reading: then it is closed there. Made by
+    ``StoreView.follow()``.
 
     >>> from kindex import Store
     >>> pods = Store(name="pods")
@@ -75,14 +77,15 @@ class Follower(Generic[T]):
         self._filter = None if wanted.everything else wanted
         self._inside: set[ObjectKey] = set()
         self._name = core.name
-        self._turn = threading.RLock()  # taken before the store's, never under it
         self._changes: Iterator[Change[T]] = iter(())
         self._ready: deque[Delta[T]] = deque()
         self._given = 0
+        self.passed = 0
+        """How many changes it has gone over."""
         self._looked = False
+        self._in_hand = False  # whether there may be something
         self.synced = False
         """Whether all that there was at the beginning has been given, and the next delta was asked for."""
-        tell_when_forked(self)
         inbox = self._inbox
         self._core = ref(core, lambda _: inbox.wake())
         while True:
@@ -95,14 +98,6 @@ class Follower(Generic[T]):
                     break
         if not replay:
             self._learn()
-
-    def forked(self) -> None:
-        """Go on in a child process; closed there, if another thread was reading it at that moment."""
-        if self._turn.acquire(blocking=False):
-            self._turn.release()
-        else:
-            self._turn = threading.RLock()
-            self._inbox.closed = True
 
     @property
     def closed(self) -> bool:
@@ -119,6 +114,7 @@ class Follower(Generic[T]):
 
         Raises:
             FollowerTooSlow: with ``overflow="close"``.
+            InCommitError: this is a finalizer or signal handler that runs inside the store.
         """
         delta = self._next()
         deadline = None if timeout_seconds is None else monotonic() + timeout_seconds
@@ -126,8 +122,10 @@ class Follower(Generic[T]):
             left = None if deadline is None else deadline - monotonic()
             if left is not None and left <= 0:
                 break
+            bell = self._inbox.bell
             with suppress(Empty):
-                self._inbox.bell.get(timeout=left)
+                bell.get(timeout=left)
+                bell.put(None)  # for other threads that wait; who finds nothing takes it out
             delta = self._next()
         return delta
 
@@ -135,26 +133,51 @@ class Follower(Generic[T]):
         """Give all deltas that there are; wait for the first at most this long, None for ever.
 
         Raises:
-            FollowerTooSlow: with ``overflow="close"``.
+            FollowerTooSlow, InCommitError: as ``next``. Where it raises, what it had is for the next call.
         """
         first = self.next(timeout_seconds)
-        deltas = [] if first is None else [first]
-        while (delta := self._next() if deltas else None) is not None:
-            deltas.append(delta)
+        if first is None:
+            return []
+        deltas = [first]
+        try:
+            for look in (False, True):  # once: with a busy writer there would be no end to it
+                delta = self._next(look=look)
+                while delta is not None:
+                    deltas.append(delta)
+                    delta = self._next(look=False)
+        except BaseException:  # of a predicate, or an interrupt: what was taken before it is for the next call
+            self._ready.extendleft(reversed(deltas))
+            raise
         return deltas
 
-    def close(self) -> None:
-        """Follow no more; what waits is dropped. May be done again, from any thread, also while another one waits."""
+    def resync(self) -> None:
+        """Give each object again, after what waits, as an Updated whose old and new are the same; from any thread.
+
+        >>> from kindex import Store
+        >>> pods = Store(name="pods")
+        >>> _ = pods.put({"metadata": {"name": "a", "namespace": "x"}})
+        >>> with pods.follow(replay=False) as follower:
+        ...     follower.resync()
+        ...     [(type(delta).__name__, delta.old is delta.new) for delta in follower.take()]
+        [('Updated', True)]
+        """
         core = self._core()
-        self._inbox.closed = True
-        if core is not None and core.feed is not None:
-            core.check_may_write()
-            with core.lock:
-                if core.feed is not None:
-                    core.feed.leave(self._inbox)
-                    if core.feed.idle:
-                        core.feed = None
+        if core is None:
+            return
+        core.check_may_write()
+        with core.lock:
+            self._inbox.again = True
         self._inbox.wake()
+
+    def close(self) -> None:
+        """Follow no more; what waits is dropped. May be done again, anywhere, also while another thread waits."""
+        feed = self._leave()
+        self._inbox.wake()
+        core = self._core()
+        if core is not None and feed is not None:
+            with suppress(InCommitError):  # inside the lock: the next commit clears up
+                core.check_may_write()
+                feed.clear(core)
 
     def __enter__(self) -> Follower[T]:
         return self
@@ -166,9 +189,8 @@ class Follower(Generic[T]):
 
     def __del__(self) -> None:
         # No lock here: this may run anywhere, also inside the store's. The next commit clears up.
-        inbox = getattr(self, "_inbox", None)
-        if inbox is not None:
-            inbox.closed = True
+        if hasattr(self, "_core"):
+            self._leave()
 
     def __iter__(self) -> Follower[T]:
         return self
@@ -188,64 +210,97 @@ class Follower(Generic[T]):
         self._given += 1
         if self._given % _A_WHILE == 0:
             await asyncio.sleep(0)
-        while (delta := self._next()) is None:
+        while (delta := self._next(most=_A_WHILE)) is None:
             if self.closed:
                 raise StopAsyncIteration
+            if self._in_hand:
+                await asyncio.sleep(0)
+                continue
             arrived = asyncio.Event()
-            self._inbox.waker = partial(asyncio.get_running_loop().call_soon_threadsafe, arrived.set)
+            waker = partial(asyncio.get_running_loop().call_soon_threadsafe, arrived.set)
+            self._inbox.wakers[waker] = None
             try:
-                delta = self._next()  # again: what came before the waker was there rang the bell only
+                delta = self._next(most=_A_WHILE)  # again: what came before the waker was there rang the bell only
                 if delta is not None:
                     break
-                await arrived.wait()
+                if not (self._in_hand or self.closed):
+                    await arrived.wait()
             finally:
-                self._inbox.waker = None
+                self._inbox.wakers.pop(waker, None)
         return delta
 
-    def _next(self) -> Delta[T] | None:
-        """Give the next delta, or None if there is none now."""
-        with self._turn:
-            while not self._ready:
-                if self._inbox.closed:
-                    return None
+    def _leave(self) -> Feed[T] | None:
+        """Let the feed, if there is one, know that nobody reads this any more; the lock is not needed."""
+        self._inbox.closed = True
+        core = self._core()
+        feed = None if core is None else core.feed
+        if feed is not None:
+            feed.leaving.append(self._inbox)
+        return feed
+
+    def _next(self, *, look: bool = True, most: int = sys.maxsize) -> Delta[T] | None:
+        """Give the next delta, or None if there is none now.
+
+        Args:
+            look: whether to look, once, for what has come in, when nothing is in hand any more.
+            most: look at so many changes only; then ``_in_hand`` says whether these were not all.
+
+        Raises:
+            InCommitError: this thread is inside the store's lock, for which another one that reads may be waiting.
+        """
+        core, inbox = self._core(), self._inbox
+        if core is not None:
+            core.check_may_write()
+        if inbox.closed:
+            return None
+        with inbox.turn:
+            while not inbox.closed:
+                if self._ready:
+                    return self._ready.popleft()
+                if not most:
+                    break
                 change = next(self._changes, None)
                 if change is not None:
+                    most -= 1
+                    self.passed += 1  # also one whose filter raises
                     self._ready.extend(self._deltas_of(change))
-                elif not self._look():
-                    return None
-            return self._ready.popleft()
+                elif inbox.hand:
+                    self._changes, inbox.hand = inbox.opened(), ()  # in one step, as far as interrupts go
+                else:
+                    self._changes, self._in_hand = iter(()), False  # an iterator keeps what it went over
+                    self.synced = self._looked
+                    if not (look and self._look()):
+                        break
+                    look = False
+        return None
 
     def _look(self) -> bool:
         """Take what waits in the inbox; False if there was nothing."""
-        if self._looked:
-            self.synced = True
         core, inbox = self._core(), self._inbox
         if core is None:
             return False
-        core.check_may_read()
         with core.lock:
             core.settle()
-            waiting = inbox.behind is not None or len(inbox) > 0
-            changes = inbox.taken(core.generation)
+            self._in_hand = inbox.take(core.generation)
         if inbox.too_slow:
             self.close()
             raise FollowerTooSlow(self._name, LIMIT)
         self._looked = True
-        self._changes = iter(changes)
-        return waiting
+        return self._in_hand
 
     def _learn(self) -> None:
         """Take what there is for known, and say nothing of it."""
         self._look()
         if self._filter is not None:
             matches = self._filter.matches
-            self._inside.update(key for key, _, new, _, _ in self._changes if new is not None and matches(key, new))
-        self._changes = iter(())
+            there = self._inbox.opened()
+            self._inside.update(key for key, _, new, *_ in there if new is not None and matches(key, new))
+        self._inbox.hand, self._in_hand = (), False
         self.synced = True
 
     def _deltas_of(self, change: Change[T]) -> Sequence[Delta[T]]:
         """Say what a change is to this follower; an object that its filter does not let through is none."""
-        key, old, new, revision, known = change
+        key, old, new, revision, gone, known = change
         if self._filter is not None:
             was = key in self._inside
             now = new is not None and self._filter.matches(key, new)
@@ -253,7 +308,7 @@ class Follower(Generic[T]):
                 self._inside.add(key)
             else:
                 self._inside.discard(key)
-                known = known or new is not None  # it has left, and is still there
+                known = known or not (gone or uid_changed(old, new))  # it has left, and is still there
             old, new = old if was else None, new if now else None
         if old is None and new is None:
             return ()

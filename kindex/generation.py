@@ -12,7 +12,7 @@ from kindex.errors import IndexValueError
 from kindex.families import FamilyIndex
 from kindex.indexers.base import Indexer
 from kindex.indexes import NO_INDEX, ColumnFull, ColumnIndex, MapIndex, SortedIndex, filed
-from kindex.postings import size, slots_in
+from kindex.postings import slots_in
 from kindex.schema import NAMESPACE
 from kindex.slots import SlotTable
 from kindex.values import SKIPPED, decoded, keys_in, ordering
@@ -177,10 +177,7 @@ class Generation(Generic[T]):
             slot = entry.slot
             if slot >= self._reserved:
                 # In steps, so that a new object does not have to visit every index.
-                capacity = slot + slot // _RESERVE + _RESERVE
-                for index in indexes:
-                    index.reserve(capacity)
-                self._reserved = capacity
+                self.reserve(slot + slot // _RESERVE + _RESERVE)
             if entry.obj is None:
                 slots.release(slot, entry.key)
             else:
@@ -190,6 +187,13 @@ class Generation(Generic[T]):
                     indexes[place].file(slot, filing)
                 except ColumnFull:
                     indexes[place] = filed(cast("ColumnIndex", indexes[place]), slot, filing)
+
+    def reserve(self, capacity: int) -> None:
+        """Make room in every index for slots below *capacity*."""
+        if capacity > self._reserved:
+            for index in self.indexes:
+                index.reserve(capacity)
+            self._reserved = capacity
 
     # Reading, as a State
 
@@ -235,16 +239,13 @@ class Generation(Generic[T]):
         self, program: Program, limit: int | None, spot: Spot | None, trace: list[Narrowing] | None
     ) -> tuple[list[ObjectKey], list[T], list[Filing]]:
         """Give the keys and objects that *program* leaves, at most *limit*, and where they are filed at *spot*."""
-        return self.found_at(program.narrowed(self, trace), limit, spot)
-
-    def found_at(
-        self, posting: Posting | None, limit: int | None, spot: Spot | None
-    ) -> tuple[list[ObjectKey], list[T], list[Filing]]:
-        """Give the keys and objects in the slots of *posting*, and where they are filed. In C, but for the filings."""
-        slots = list(slots_in(posting) if limit is None else islice(slots_in(posting), limit))
-        keys = cast("list[ObjectKey]", list(map(self.slots.keys.__getitem__, slots)))
-        objects = cast("list[T]", list(map(self.slots.objects.__getitem__, slots)))
-        return keys, objects, [] if spot is None else list(map(self.index_at(spot).filing, slots))
+        table = self.slots
+        if program.takes_all and limit is None and spot is None and not table.free:
+            return cast("list[ObjectKey]", table.keys.copy()), cast("list[T]", table.objects.copy()), []
+        slots = list(islice(slots_in(program.narrowed(self, trace)), limit))
+        keys = cast("list[ObjectKey]", list(map(table.keys.__getitem__, slots)))
+        objects = cast("list[T]", list(map(table.objects.__getitem__, slots)))
+        return keys, objects, [] if spot is None else self.index_at(spot).filings(slots)
 
     def counted(self, program: Program) -> int:
         """Count the objects that *program* leaves."""
@@ -252,8 +253,7 @@ class Generation(Generic[T]):
 
     def sizes_at(self, spot: Spot) -> list[tuple[ValueKey, int]]:
         """Give the keys of an index with the sizes of their postings."""
-        index = self.index_at(spot)
-        return [(key, size(index.posting(key))) for key in index.keys()]  # noqa: SIM118 - an index is no dict
+        return self.index_at(spot).sizes()
 
     def skipped(self, *, but: Iterable[int] = ()) -> dict[str, int]:
         """Count, for each index whose function may fail, the objects on which it did, *but* these slots. O(slots)."""

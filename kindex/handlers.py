@@ -43,7 +43,8 @@ class Handlers(Generic[T]):
         self.on_error = on_error
         self.handled = 0
         self.errors = 0
-        self.synced = threading.Event()
+        self.synced = False
+        self.settled = threading.Event()  # synced, or over before that
 
     def call(self, delta: Delta[T]) -> None:
         """Call the function for *delta*; what it raises is counted and reported, and goes no further."""
@@ -114,7 +115,7 @@ class Registration(Generic[T]):
     @property
     def synced(self) -> bool:
         """Whether the functions have been called with all that there was at the beginning."""
-        return self._handlers.synced.is_set()
+        return self._handlers.synced
 
     @property
     def handled(self) -> int:
@@ -132,8 +133,19 @@ class Registration(Generic[T]):
         return self._follower.lag
 
     def wait_synced(self, timeout_seconds: float | None = None) -> bool:
-        """Wait until ``synced``; False if that took longer."""
-        return self._handlers.synced.wait(timeout_seconds)
+        """Wait until ``synced``; False if that took longer, or will never be: it was removed, or is what asks."""
+        if threading.current_thread() is not self._thread:
+            self._handlers.settled.wait(timeout_seconds)
+        return self.synced
+
+    @property
+    def calling(self) -> bool:
+        """Whether it is one of the functions that asks: this is the registration's own thread."""
+        return threading.current_thread() is self._thread
+
+    def resync(self) -> None:
+        """Call ``on_update`` with each object that there is, after what waits; old and new are the same. No I/O."""
+        self._follower.resync()
 
     def remove(self) -> None:
         """Call the functions no more. A call that is under way goes on; see ``join``. May be done again."""
@@ -168,16 +180,29 @@ def name_of(*functions: object) -> str:
 
 
 def _run(follower: Follower[T], handlers: Handlers[T]) -> None:
+    try:
+        _serve(follower, handlers)
+    finally:  # also when a function raised SystemExit
+        follower.close()
+        handlers.settled.set()
+
+
+def _serve(follower: Follower[T], handlers: Handlers[T]) -> None:
+    passed = 0
     while True:
-        if follower.synced:
-            handlers.synced.set()
+        if follower.synced and not handlers.synced:
+            handlers.synced = True
+            handlers.settled.set()
         try:
-            delta = follower.next() if handlers.synced.is_set() else follower.next(0)
+            delta = follower.next(None if handlers.synced else 0)
         except FollowerTooSlow as error:
             handlers.report(error, None)
             return
         except Exception as error:  # noqa: BLE001 - its filter is a user's function
             handlers.report(error, None)
+            if follower.passed == passed:  # it was not the filter, and would be the same again, for ever
+                return
+            passed = follower.passed
             continue
         if delta is not None:
             handlers.call(delta)

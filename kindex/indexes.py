@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any, cast
 from pyroaring import BitMap
 from sortedcontainers import SortedKeyList
 
-from kindex.postings import Posting, adding, from_slots, removing, slots_in
+from kindex.postings import Posting, adding, from_slots, removing, size, slots_in
 from kindex.values import SKIPPED, Several, keys_in, ordering
 
 if TYPE_CHECKING:
@@ -106,9 +106,19 @@ class MapIndex:
         """Give the slots filed under *key*."""
         return self.forward.get(key)
 
+    def sizes(self) -> list[tuple[ValueKey, int]]:
+        """Give the keys of all values, with the sizes of their postings. O(values)."""
+        postings = self.forward.values()
+        sizes = [1 if type(posting) is int else len(cast("BitMap", posting)) for posting in postings]
+        return list(zip(self.forward, sizes, strict=True))
+
     def filing(self, slot: int) -> Filing:
         """Tell where *slot* is filed."""
         return self.filed[slot]
+
+    def filings(self, slots: Iterable[int]) -> list[Filing]:
+        """Tell where each of *slots* is filed. In C."""
+        return list(map(self.filed.__getitem__, slots))
 
     def holds(self, slot: int, filing: Filing) -> bool:
         """Tell whether *slot* is filed just so; values have no order."""
@@ -252,9 +262,18 @@ class ColumnIndex:
         number = self.ids.get(key)
         return None if number is None else self.postings[number]
 
+    def sizes(self) -> list[tuple[ValueKey, int]]:
+        """Give the keys of all values, with the sizes of their postings. O(values)."""
+        postings = self.postings
+        return [(key, size(postings[number])) for key, number in self.ids.items()]
+
     def filing(self, slot: int) -> Filing:
         """Tell where *slot* is filed."""
         return self.values[self.column[slot]]
+
+    def filings(self, slots: Iterable[int]) -> list[Filing]:
+        """Tell where each of *slots* is filed. In C."""
+        return list(map(self.values.__getitem__, map(self.column.__getitem__, slots)))
 
     def holds(self, slot: int, filing: Filing) -> bool:
         """Tell whether *slot* is filed just so."""
@@ -478,6 +497,10 @@ class NoIndex(MapIndex):
     def filing(self, slot: int) -> Filing:  # noqa: ARG002 - an index
         """Say that nothing is filed."""
         return None
+
+    def filings(self, slots: Iterable[int]) -> list[Filing]:
+        """Say that nothing is filed."""
+        return [None for _ in slots]
 
     def holds(self, slot: int, filing: Filing) -> bool:  # noqa: ARG002 - an index
         """Say that nothing is filed."""

@@ -219,10 +219,10 @@ def judge(core: Readable[Any], program: Program, scanned: int, matched: int, sca
     unanswered = ", ".join(check.what for check in program.checks if not check.dropped)
     if not unanswered:  # an index that broke its budget changes speed, never results
         return
-    refused = ScanRefusedError(core.name, unanswered, scanned, matched)
-    if policy == "error":
-        raise refused
-    warnings.warn(str(refused), ScanWarning, stacklevel=_level_of_caller())
+    facts = core.name, unanswered, scanned, matched  # no error: one that is raised from a name of its own frame
+    if policy == "error":  # makes a cycle with it, and keeps the state that was asked until the collector comes
+        raise ScanRefusedError(*facts)
+    warnings.warn(str(ScanRefusedError(*facts)), ScanWarning, stacklevel=_level_of_caller())
 
 
 def check_namespaced(core: Readable[Any], generation: State[Any]) -> None:

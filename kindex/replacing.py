@@ -27,6 +27,9 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
+_MANY = 5_000
+"""To change more objects in place would hold the lock for more than some 50 ms."""
+
 
 def replace(
     core: Core[T], objects: Iterable[T], resource_version: str | None, namespace: str | None
@@ -73,7 +76,6 @@ class _Replacement(Generic[T]):
                 core.settle()
                 before = core.generation
                 keys, objects = before.slots.keys.copy(), before.slots.objects.copy()
-                columns_of = before.reader()
                 core.journals.append(journal)
             if self._schema is not before.schema:
                 self._schema, self._filings, self._columns = before.schema, {}, None
@@ -82,20 +84,12 @@ class _Replacement(Generic[T]):
                 {key: cast("T", objects[slot]) for key, slot in slot_of.items() if self._concerns(key)}, self._wanted
             )
             fresh: Generation[T] | None = None
-            broken: Sequence[Breach] = ()
             if changes.big(len(slot_of)) and not before.schema.hidden:
-                stay = {key: slot for key, slot in slot_of.items() if changes.leaves(key)}
-                columns = self._columns_of(before.schema, changes.puts, columns_of(list(stay.values())))
-                broken = foreseen(before.schema, columns)
-                if not broken:
-                    kept = cast("list[T]", [objects[slot] for slot in stay.values()])
-                    fresh = Generation.build(
-                        before.schema, [*changes.puts, *stay], [*changes.puts.values(), *kept], columns
-                    )
-                    broken = breaches(fresh.schema, fresh.indexes)
-                if broken:
-                    drop(core, broken)
+                fresh = self._beside(before, changes, slot_of, objects)
+                if fresh is None:
                     return None
+            broken: Sequence[Breach] = ()
+            looked: set[ObjectKey | None] = set()  # at which keys again; one that came and has gone is in no slot
             while True:
                 if fresh is None:
                     self._file(changes.puts)
@@ -103,13 +97,14 @@ class _Replacement(Generic[T]):
                     core.settle()
                     if core.generation is not before:
                         return None
-                    touched = {keys[slot] for slot in journal if slot < len(keys)}
+                    touched = looked.union([keys[slot] for slot in journal if slot < len(keys)])
                     touched.update([before.slots.keys[slot] for slot in journal])
                     touched.discard(None)
                     mine = {key: before.slots.get(key) for key in touched if key is not None and self._concerns(key)}
                     if changes.foresaw(mine):
                         broken = self._commit(before, changes, fresh, touched - mine.keys(), versions)
                         break
+                looked.update(mine)
                 for key, obj in mine.items():
                     changes.look_at(key, obj)
                 self._renew(fresh, changes, mine)
@@ -119,6 +114,33 @@ class _Replacement(Generic[T]):
             return tuple(changes.deltas(self._revision))
         finally:
             core.forget(journal)
+
+    def _beside(
+        self,
+        before: Generation[T],
+        changes: _Changes[T],
+        slot_of: dict[ObjectKey, int],
+        objects: list[T | None],
+    ) -> Generation[T] | None:
+        """Build another generation; None when it would break a budget, whose index is dropped, or comes too late."""
+        core = self._core
+        stay = {key: slot for key, slot in slot_of.items() if changes.leaves(key)}
+        with core.lock:
+            core.settle()
+            if core.generation is not before:
+                return None
+            filings_of = before.reader()  # as they are by now: what is touched meanwhile is looked at again
+        columns = self._columns_of(before.schema, changes.puts, filings_of(list(stay.values())))
+        broken = foreseen(before.schema, columns)
+        if not broken:
+            kept = cast("list[T]", [objects[slot] for slot in stay.values()])
+            keys = [*changes.puts, *stay]
+            fresh = Generation.build(before.schema, keys, [*changes.puts.values(), *kept], columns)
+            broken = breaches(fresh.schema, fresh.indexes)
+            if not broken:
+                return fresh
+        drop(core, broken)
+        return None
 
     def _concerns(self, key: ObjectKey) -> bool:
         return self._namespace is None or key.namespace == self._namespace
@@ -173,7 +195,7 @@ class _Replacement(Generic[T]):
             broken = breaches(before.schema, before.indexes, entries)
             if broken:
                 return broken
-            self._revision = core.commit(entries, versions, final_states_known=False)
+            self._revision = core.commit(entries, versions, renewed=changes.renewed, final_states_known=False)
         elif versions is not None:
             before.resource_versions.update(versions)
         return ()
@@ -189,15 +211,15 @@ class _Changes(Generic[T]):
         self.puts = (
             {key: obj for key, obj in wanted.items() if not _same(present.get(key), obj)} if present else dict(wanted)
         )
-        self._renewed = {key for key in present if key in self.puts and uid_changed(present[key], self.puts[key])}
+        self.renewed = {key for key in present if key in self.puts and uid_changed(present[key], self.puts[key])}
 
     def big(self, held: int) -> bool:
-        """Tell whether more than half of all keys are new, changed or gone, of a store that holds *held*.
+        """Tell whether many keys are new, changed or gone, of a store that holds *held*: more than half, or thousands.
 
         Then it is built beside: to change them in place would hold the lock for as long as that takes.
         """
-        added = len(self.puts.keys() - self._present.keys())
-        return 2 * (len(self.puts) + len(self.gone)) > held + added
+        added, touched = len(self.puts.keys() - self._present.keys()), len(self.puts) + len(self.gone)
+        return 2 * touched > held + added or touched > _MANY
 
     def leaves(self, key: ObjectKey) -> bool:
         """Tell whether what is there under *key* stays."""
@@ -215,7 +237,7 @@ class _Changes(Generic[T]):
         """Compare one key again, which holds *now* by now."""
         for found in (self.gone, self.puts):
             found.pop(key, None)
-        self._renewed.discard(key)
+        self.renewed.discard(key)
         if now is None:
             self._present.pop(key, None)
         else:
@@ -226,7 +248,7 @@ class _Changes(Generic[T]):
         elif not _same(now, self._wanted[key]):
             self.puts[key] = self._wanted[key]
             if uid_changed(now, self._wanted[key]):
-                self._renewed.add(key)
+                self.renewed.add(key)
 
     def deltas(self, revision: int) -> Iterator[Delta[T]]:
         """Say what happened, deletions last; a relist does not know the last state of what is gone."""
@@ -235,7 +257,7 @@ class _Changes(Generic[T]):
             if old is None:
                 yield Added(key, obj, revision)
             else:
-                yield from deltas_of(key, old, obj, revision, renewed=key in self._renewed, final_state_known=False)
+                yield from deltas_of(key, old, obj, revision, renewed=key in self.renewed, final_state_known=False)
         for key in self.gone:
             yield from deltas_of(key, self._present[key], None, revision, renewed=False, final_state_known=False)
 

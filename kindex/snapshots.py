@@ -11,6 +11,7 @@ left to the snapshot: nothing touches it any more.
 
 from __future__ import annotations
 
+from array import array
 from collections import Counter
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Generic, NoReturn, TypeVar, cast
@@ -18,12 +19,13 @@ from weakref import ref
 
 from pyroaring import BitMap
 
-from kindex.errors import SnapshotClosedError
+from kindex.errors import InCommitError, SnapshotClosedError
 from kindex.generation import Entry, Generation
 from kindex.indexers.terms import At, asks_edge, settled
 from kindex.operations import Operation
 from kindex.plans import Narrowing
-from kindex.postings import normal, size, without
+from kindex.postings import normal, size, slots_in, without
+from kindex.slots import SlotTable
 from kindex.values import ordering
 from kindex.views import View
 
@@ -42,6 +44,7 @@ if TYPE_CHECKING:
     from kindex.values import Filing, ValueKey
 
 T = TypeVar("T")
+R = TypeVar("R")
 
 _AT_ONCE = 64
 """So many images are indexed while the lock is held."""
@@ -56,7 +59,9 @@ class Past(Generic[T]):
         base: what is shared with the store, or was left by it.
         touched: slots of ``base`` that commits have touched.
         images: what these slots held: key, object and filings, as far as it is not indexed yet.
+        indexing: whether an image is being indexed.
         restored: the images that are indexed, by slots of its own.
+        origins: for each slot of ``restored``, the slot of ``base`` that it was.
     """
 
     __slots__ = (
@@ -64,7 +69,9 @@ class Past(Generic[T]):
         "_count",
         "base",
         "images",
+        "indexing",
         "namespaced",
+        "origins",
         "resource_versions",
         "restored",
         "revision",
@@ -81,8 +88,18 @@ class Past(Generic[T]):
         self.namespaced = base.namespaced
         self.touched = BitMap()
         self.images: dict[int, tuple[ObjectKey, T, Filings]] = {}
+        self.indexing = False
+        self.origins = array("I")
         self.restored: Generation[T] | None = None
         self._count = len(base)
+
+    def shows(self, generation: Generation[T]) -> bool:
+        """Tell whether it is *generation* as that is now. The caller holds the lock."""
+        return (
+            self.base is generation
+            and self.revision == generation.revision
+            and self.resource_versions == generation.resource_versions  # a bookmark makes no revision
+        )
 
     def remember(self, generation: Generation[T], entries: Iterable[Entry]) -> None:
         """Keep what *entries*, which are about to be applied to *generation*, touch for the first time."""
@@ -99,18 +116,28 @@ class Past(Generic[T]):
             self.touched.add(slot)
 
     def index(self, most: int | None = None) -> None:
-        """File *most* images, or all, under what they were filed under. May be done again after an interruption."""
-        if self.images and self.restored is None:
-            self.restored = _nothing(self.schema)
-        for slot in list(islice(self.images, most)):
-            key, obj, filings = self.images[slot]
-            restored = cast("Generation[T]", self.restored)
-            place = restored.slots.slot_of.get(key)
-            if place is None:
-                place = restored.slots.unused(1)[0]
-            restored.apply([Entry(place, key, obj, restored.first_changes(filings))])
-            self.touched.add(slot)  # it is, unless the commit was cut short before it began
-            del self.images[slot]
+        """File *most* images, or all, under what they were filed under. May be done again after an interruption.
+
+        All reading begins with it.
+        """
+        # An index that the store has removed since knows nothing of slots that came later.
+        self.base.reserve(self.base.slots.capacity)
+        if not self.images:
+            return
+        self.indexing = True
+        try:
+            restored = self._restored()
+            for slot in list(islice(self.images, most)):
+                key, obj, filings = self.images[slot]
+                place = restored.slots.slot_of.get(key)
+                if place is None:
+                    place = restored.slots.unused(1)[0]
+                if place == len(self.origins):
+                    self.origins.append(slot)
+                restored.apply([Entry(place, key, obj, restored.first_changes(filings))])
+                del self.images[slot]
+        finally:
+            self.indexing = False
 
     # Reading, as a State
 
@@ -142,15 +169,23 @@ class Past(Generic[T]):
         self.index()
         if not self.touched:
             return self.base.held()
-        return self.base.at(self._untouched(self.base.slots.live())) + self._restored().held()
+        objects = self.base.slots.objects.copy()
+        for slot in self.touched:
+            objects[slot] = None
+        for slot, obj in zip(self.origins, self._restored().slots.objects, strict=True):
+            objects[slot] = obj
+        return [obj for obj in objects if obj is not None]
 
     def objects_of(self, program: Program) -> list[T]:
         """Copy references to the objects that *program* leaves."""
         self.index()
         if not self.touched:
             return self.base.objects_of(program)
-        shared = self.base.at(self._untouched(program.narrowed(self.base)))
-        return shared + self._restored().objects_of(program)
+        if program.takes_all:
+            return self.held()
+        posting = self._untouched(program.narrowed(self.base))
+        slots, back = self._in_order(posting, program.narrowed(self._restored()))
+        return self._objects(slots, back)
 
     def found(
         self, program: Program, limit: int | None, spot: Spot | None, trace: list[Narrowing] | None
@@ -166,10 +201,13 @@ class Past(Generic[T]):
             taken = Operation(f"what did not change since revision {self.revision}", "snapshot", negative=True)
             trace.append(Narrowing(taken, len(self.touched), size(posting)))
             trace.append(Narrowing(_Restoring(self.revision), len(restored), size(posting) + size(rest)))
-        shared = self.base.found_at(posting, limit, spot)
-        left = None if limit is None else limit - len(shared[0])
-        own = restored.found_at(rest, left, spot)
-        return shared[0] + own[0], shared[1] + own[1], shared[2] + own[2]
+        slots, back = self._in_order(posting, rest, limit)
+        keys = cast("list[ObjectKey]", _read(slots, back, self.base.slots.keys, restored.slots.keys))
+        filings: list[Filing] = []
+        if spot is not None:
+            of_shared, of_restored = self.base.index_at(spot).filing, restored.index_at(spot).filing
+            filings = [of_restored(back[slot]) if slot in back else of_shared(slot) for slot in slots]
+        return keys, self._objects(slots, back), filings
 
     def counted(self, program: Program) -> int:
         """Count the objects that *program* leaves."""
@@ -186,7 +224,7 @@ class Past(Generic[T]):
         if not self.touched:
             return self.base.sizes_at(spot)
         index = self.base.index_at(spot)
-        sizes = Counter({key: size(self._untouched(index.posting(key))) for key in index.keys()})  # noqa: SIM118 - an index is no dict
+        sizes = Counter({key: count - self._touched_of(index.posting(key)) for key, count in index.sizes()})
         sizes.update(dict(self._restored().sizes_at(spot)))
         return [(key, count) for key, count in sizes.items() if count]
 
@@ -204,9 +242,31 @@ class Past(Generic[T]):
         return (max if largest else min)(keys, key=ordering, default=None)
 
     def _restored(self) -> Generation[T]:
-        if self.restored is None:  # only free slots were touched
+        if self.restored is None:
             self.restored = _nothing(self.schema)
         return self.restored
+
+    def _in_order(
+        self, posting: Posting | None, rest: Posting | None, limit: int | None = None
+    ) -> tuple[list[int], dict[int, int]]:
+        """Give the slots of ``base`` that hold an answer, or did, ascending: two queries have one order.
+
+        Args:
+            posting: slots that still hold theirs.
+            rest: slots of ``restored``; with each slot of ``base`` that one was, it is given beside.
+            limit: how many at most.
+        """
+        origins = self.origins
+        back = {origins[place]: place for place in slots_in(rest)}
+        return sorted([*islice(slots_in(posting), limit), *back])[:limit], back
+
+    def _objects(self, slots: list[int], back: dict[int, int]) -> list[T]:
+        return cast("list[T]", _read(slots, back, self.base.slots.objects, self._restored().slots.objects))
+
+    def _touched_of(self, posting: Posting | None) -> int:
+        if isinstance(posting, BitMap):
+            return posting.intersection_cardinality(self.touched)
+        return int(posting is not None and posting in self.touched)
 
     def _untouched(self, posting: Posting | None) -> Posting | None:
         return without(normal(posting) if isinstance(posting, BitMap) else posting, self.touched)
@@ -222,7 +282,15 @@ class Past(Generic[T]):
 
 
 def _nothing(schema: Schema[T]) -> Generation[T]:
-    return Generation.build(schema, (), (), schema.columns((), ()))
+    """Give an empty state; not built as any other, since that hashes index functions, which may be anybody's."""
+    return Generation(schema, SlotTable(), [schema.empty(place) for place in range(len(schema.order))])
+
+
+def _read(slots: list[int], back: dict[int, int], shared: list[R], restored: list[R]) -> list[R]:
+    """Read for each of *slots* what is *shared*, or what is *restored* if it is there."""
+    if not back:
+        return list(map(shared.__getitem__, slots))
+    return [restored[back[slot]] if slot in back else shared[slot] for slot in slots]
 
 
 class _Restoring(Operation):
@@ -283,17 +351,26 @@ class Moment(Generic[T]):
 
     def close(self) -> None:
         """Let the past go."""
-        self._past = None
+        # Not in the middle of a commit: it would be the last to hold the past, and let objects go under the lock.
+        with self._core.lock:
+            past, self._past = self._past, None
+        del past
 
     def check_may_read(self) -> None:
         """Refuse to read inside a commit; else index most of what is to be, in steps, so that writers pass in between.
 
         Raises:
-            InCommitError: as the store.
+            InCommitError: as the store; or this thread is indexing what this snapshot is to keep.
             SnapshotClosedError: it was closed.
         """
         self._core.check_may_read()
         past = self.generation
+        if past.indexing and self._core.lock._is_owned():  # type: ignore[attr-defined]  # noqa: SLF001 - as in Core
+            raise InCommitError(
+                f"a snapshot of store {self.name!r} is being read by this thread, and takes in what has changed since;"
+                " code that Python runs at any time (finalizers, signal handlers) cannot read it there: note what to"
+                " do, and do it later"
+            )
         while len(past.images) > _AT_ONCE:
             with self._core.lock:
                 self._core.settle()
@@ -333,6 +410,8 @@ class Snapshot(View[T]):
     """Reads a store as it was at one moment: the query methods of a view, all on one state.
 
     Use it in a ``with`` block, or close it: an open one keeps what has changed since. One that is let go of is closed.
+    Its answers are those that the store gave at that moment, also in their order.
+
     O(1) to take. The first commit that touches an object while a snapshot is open keeps its old state, a few
     microseconds; a query is as fast as the store's, and looks at what has changed too.
 
@@ -387,7 +466,7 @@ def take(core: Core[T]) -> Snapshot[T]:
         generation = core.generation
         for each in reversed(core.pasts):
             past = each()
-            if past is not None and past.base is generation and past.revision == generation.revision:
+            if past is not None and past.shows(generation):
                 break
         else:
             past = Past(generation)

@@ -294,7 +294,8 @@ class View(Generic[T]):
         core.check_may_read()
         with core.lock:
             core.settle()
-            return read(core.generation)
+            state = core.generation  # the last to hold it may be this thread, which then lets it go after the lock
+            return read(state)
 
     def __reduce__(self) -> NoReturn:
         """Refuse to be pickled or copied."""

@@ -30,10 +30,10 @@ def wait_until(
     core.check_may_write()  # a thread that holds the lock would wait for itself
     deadline = None if timeout_seconds is None else monotonic() + timeout_seconds
     bell: SimpleQueue[None] = SimpleQueue()
-    with core.lock:
-        core.settle()
-        feed_of(core).waiters.append(bell)
     try:
+        with core.lock:
+            core.settle()
+            feed_of(core).waiters.append(bell)
         while True:
             reached = ready()
             if reached:
@@ -44,9 +44,6 @@ def wait_until(
                 raise NotReachedError(f"store {core.name!r} did not get there in {timeout_seconds} s: {there}")
             with suppress(Empty):
                 bell.get(timeout=left)
-            with suppress(Empty):  # several commits are looked at once
-                while True:
-                    bell.get_nowait()
     finally:
         with core.lock:
             if core.feed is not None:

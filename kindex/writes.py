@@ -68,7 +68,7 @@ def put(
             else:
                 entry = Entry(slot, key, obj, seen.changes(slot, filings))
             broken = breaches(seen.schema, seen.indexes, (entry,)) if seen.schema.limits else ()
-            revision = 0 if broken else core.commit((entry,), versions)
+            revision = 0 if broken else core.commit((entry,), versions, renewed=(key,) if renewed else ())
         if broken:
             drop(core, broken)
             continue
@@ -130,7 +130,7 @@ def write(
             if not entries:
                 return ()
             broken = breaches(schema, generation.indexes, entries)
-            revision = 0 if broken else core.commit(entries, versions)
+            revision = 0 if broken else core.commit(entries, versions, renewed=renewed)
         if broken:
             drop(core, broken)
             continue

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
+from math import inf
 from typing import TYPE_CHECKING, Any, Generic, TypeVar, assert_never
 
-from kindex import Store
 from kindex.errors import KindexError
 from kindex.informer.commands import Apply, Bookmark, Hangup, Replace, Report, Wait
 from kindex.informer.events import Ended, Opened, Refused, Replaced, Silent, Woken
 from kindex.informer.reflector import Reflector
 from kindex.informer.states import Gathering, Watching
-from kindex.objects import key_of, resource_version_of, uid_of
-from kindex.resource_versions import compare
 from kindex.sources import ErrorEvent, ListRequest, SourceError, WatchRequest
 
 if TYPE_CHECKING:
+    from kindex import Store
     from kindex.deltas import Delta
     from kindex.informer.commands import Command
     from kindex.informer.events import Event
@@ -72,22 +71,6 @@ class Play(Generic[T]):
         return [command.text for command in self.commands if isinstance(command, Report)]
 
 
-def observe(store: Store[Any], event_type: str, obj: Any) -> tuple[Delta[Any], ...]:
-    """Do with an event what a store is to do: drop repeats, older versions and late deletes."""
-    key = key_of(obj)
-    old = store.get(key)
-    if old is not None and uid_of(old) == uid_of(obj):
-        order = compare(resource_version_of(obj), resource_version_of(old))
-        if order == -1 or (order == 0 and event_type != "DELETED"):
-            return ()
-    if event_type != "DELETED":
-        return store.put(obj)
-    if old is None or uid_of(old) != uid_of(obj):
-        return ()
-    deleted = store.delete(key)
-    return () if deleted is None else (deleted,)
-
-
 class Driver:
     """Runs a reflector against a FakeSource and a store."""
 
@@ -133,16 +116,12 @@ class Driver:
                 return
         raise AssertionError(f"no end in sight: {self.state}")
 
-    def run(self, seconds: float) -> None:
-        """Let time pass, and do what there is to do meanwhile."""
-        end = self.clock.now() + seconds
-        self.settle()
-        while self.clock.now() < end:
-            step = end - self.clock.now()
-            if isinstance(self.asked, Wait):
-                step = min(step, max(self.wake_at - self.clock.now(), 1e-6))
-            self.clock.advance(min(step, 5.0))
-            self.settle()
+    @property
+    def due_at(self) -> float:
+        """When there is something to do again, if the source says nothing."""
+        if isinstance(self.asked, Wait):
+            return self.wake_at
+        return -inf if self.asked is not None or self.stream is None else self.stream.due_at
 
     def _event(self) -> Event[Any] | None:
         """Find out what happened."""
@@ -165,7 +144,7 @@ class Driver:
                     return Refused(error)
                 return Replaced()
             case Wait():
-                return Woken() if self.clock.now() >= self.wake_at else None
+                return Woken() if self.clock.now() >= self.due_at else None
             case None:
                 return self._read()
             case _:
@@ -175,7 +154,7 @@ class Driver:
         """Read the stream, if it has something to say."""
         assert isinstance(self.state, (Watching, Gathering)), "nothing was asked, and no watch is open"
         assert self.stream is not None
-        if not self.stream.ready:
+        if self.clock.now() < self.due_at:
             return None
         try:
             return next(self.stream)
@@ -187,11 +166,13 @@ class Driver:
             return ErrorEvent(SourceError.of(error))
 
     def _tell(self, event: Event[Any]) -> None:
+        """Give an event to the reflector, and do what it wants."""
         self.asked = None
         self.state, commands = self.reflector.step(self.state, event, self.clock.now())
         self._do(commands)
 
     def _do(self, commands: tuple[Command[Any], ...]) -> None:
+        """Do commands, up to one that is to be answered."""
         for command in commands:
             assert self.asked is None, "only the last command may be answered"
             match command:
@@ -200,9 +181,9 @@ class Driver:
                 case Wait(seconds=seconds):
                     self.asked = command
                     self.wake_at = self.clock.now() + seconds
-                case Apply(type=event_type, obj=obj):
+                case Apply(namespace=namespace, type=event_type, obj=obj):
                     try:
-                        self.deltas += observe(self.store, event_type, obj)
+                        self.deltas += self.store.observe(event_type, obj, namespace=namespace)
                     except KindexError as error:
                         self._tell(Refused(error))
                         return
@@ -216,3 +197,15 @@ class Driver:
                     self.reports.append(command)
                 case _:
                     assert_never(command)
+
+
+def run(seconds: float, *drivers: Driver) -> None:
+    """Let time pass for drivers with one clock, and let them do what there is to do meanwhile."""
+    clock = drivers[0].clock
+    end = clock.now() + seconds
+    while True:
+        for driver in drivers:
+            driver.settle()
+        if clock.now() >= end:
+            return
+        clock.advance(min(end, *(driver.due_at for driver in drivers)) - clock.now())

@@ -51,7 +51,8 @@ class Reflector(Generic[T]):
       last version; nothing is listed again.
     * A version that the server no longer knows (410 in both forms) leads to a list that is at least as new; one that
       the server does not know yet, or two in a row, to a list without a version.
-    * After any other error the same is tried again, after a delay by the policy. What was known stays in the store.
+    * After any other error the same is tried again, after a delay by the policy; where the server refuses the request
+      as such, without the version. What was known stays in the store.
     * There are never five requests in a second, whatever happens: neither after errors, nor where a server answers
       well, and at once, for ever. Pages after one that brought objects do not count: they are progress.
     * The version goes forward with each event and bookmark that has one and is not older; the version of an object
@@ -161,8 +162,8 @@ class Reflector(Generic[T]):
                 memory = state.memory
                 if error.kind in (ErrorKind.EXPIRED, ErrorKind.AHEAD):
                     return self._expired(memory, error, at, paging=bool(state.pages))
-                if error.kind is ErrorKind.REQUEST and state.pages:  # no token that the server knows
-                    return self._failed(self._list(memory), error, at)
+                if error.kind is ErrorKind.REQUEST:  # it may be the token or the version that is refused
+                    return self._failed(self._list(replace(memory, resource_version="")), error, at)
                 return self._failed(state, error, at)  # the same page: those before it are still good
             case _:
                 raise _out_of_turn(state, event)
@@ -180,8 +181,8 @@ class Reflector(Generic[T]):
         if not page.continuation:
             objects = [obj for each in pages for obj in each.objects]
             return self._replace(Replacing(memory, first.resource_version, len(objects)), objects)
-        if page.continuation == state.request.continuation:
-            sentence = "the token for the next page is that of this page"
+        if any(page.continuation == each.continuation for each in state.pages):
+            sentence = "the token for the next page is that of an earlier one"
             return self._failed(self._list(memory), SourceError(sentence, kind=ErrorKind.PROTOCOL), at)
         following = Listing(memory, replace(state.request, continuation=page.continuation), pages)
         return (following, (following.request,)) if page.objects else self._ask(following, at)
@@ -195,13 +196,15 @@ class Reflector(Generic[T]):
             case ErrorEvent(error=error):
                 if error.kind in (ErrorKind.EXPIRED, ErrorKind.AHEAD):
                     return self._expired(state.memory, error, at)
-                if not state.request.initial_events:
-                    return self._failed(self._watch(state.memory), error, at)
-                if error.kind is ErrorKind.REQUEST:
-                    return self._without_watch_list(state.memory, error, at)
-                return self._unfinished(
-                    state.memory, error, at, blame=error.kind in (ErrorKind.SERVER, ErrorKind.PROTOCOL)
-                )
+                refused = error.kind is ErrorKind.REQUEST
+                if state.request.initial_events:
+                    if refused:
+                        return self._without_watch_list(state.memory, error, at)
+                    blame = error.kind in (ErrorKind.SERVER, ErrorKind.PROTOCOL)
+                    return self._unfinished(state.memory, error, at, blame=blame)
+                if refused:  # it may be the version that is refused, and then for ever
+                    return self._failed(self._list(replace(state.memory, resource_version="")), error, at)
+                return self._failed(self._watch(state.memory), error, at)
             case _:
                 raise _out_of_turn(state, event)
 
@@ -288,7 +291,7 @@ class Reflector(Generic[T]):
             case ErrorEvent(error=error):
                 memory = self._closed(state, until=at)
                 if error.kind in (ErrorKind.EXPIRED, ErrorKind.AHEAD):
-                    return self._expired(memory, error, at)
+                    return self._hung_up(self._expired(memory, error, at))
                 return self._hung_up(self._failed(self._watch(memory), error, at))
             case Silent():
                 memory = self._closed(state, until=state.heard_at)
@@ -414,16 +417,12 @@ class Reflector(Generic[T]):
     def _send(self, goal: Listing[T] | Opening, at: float) -> Step[T]:
         """Send the request of *goal*."""
         memory, stats = goal.memory, goal.memory.stats
-        match goal:
-            case Listing(pages=pages):
-                lists, watches = not pages, False
-            case Opening(request=WatchRequest(initial_events=initial_events)):
-                lists, watches = initial_events, True
+        lists = not goal.pages if isinstance(goal, Listing) else goal.request.initial_events
         stats = replace(
             stats,
             lists=stats.lists + lists,
             relists=stats.relists + (lists and memory.synced),
-            watches=stats.watches + watches,
+            watches=stats.watches + isinstance(goal, Opening),
         )
         sent = replace(goal, memory=replace(memory, pace=memory.pace.sent(at), stats=stats))
         return sent, (sent.request,)
@@ -447,11 +446,19 @@ def _usable(version: str | None) -> bool:
 
 
 def _later(version: str, seen: str | None) -> str:
-    """Give the version that an event leaves: its own, if it has one that is not known to be older."""
+    """Give the version that an event leaves: its own, if it has one that is not older.
+
+    Where versions are numbers, one that is none is not believed; where they are not, each is taken as it comes.
+    """
     if seen is None or not _usable(seen):
         return version
-    order = compare(seen, version)
-    return version if order == -1 else seen
+    match compare(seen, version):
+        case -1:
+            return version
+        case None if compare(version, "1") is not None:
+            return version
+        case _:
+            return seen
 
 
 def _objects_of(events: list[ObjectEvent[T]], key_of: Callable[[T], Hashable]) -> list[T]:

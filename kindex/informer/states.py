@@ -112,7 +112,7 @@ class _State(msgspec.Struct, frozen=True):
 
     @property
     def error(self) -> Exception | None:
-        """Why there is no watch; None while there is one."""
+        """Why there is no watch; None while there is one, and as long as nothing went wrong."""
         return self.memory.error
 
     @property

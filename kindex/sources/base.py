@@ -180,7 +180,7 @@ class Source(Protocol[T]):
         ...
 
     def list_page(self, request: ListRequest) -> Page[T]:
-        """Get one page.
+        """Get one page. Nobody interrupts it, so it keeps a deadline of its own.
 
         Raises:
             SourceError: the server refused; what else is raised is taken for an error of the network (OSError) or of
@@ -189,7 +189,7 @@ class Source(Protocol[T]):
         ...
 
     def watch(self, request: WatchRequest) -> Stream[T]:
-        """Open a watch; returns when the server has accepted it.
+        """Open a watch; returns when the server has accepted it. It keeps a deadline of its own, as ``list_page``.
 
         Raises:
             SourceError: as ``list_page``.

@@ -20,27 +20,26 @@ def page_of(envelope: object) -> Page[Json]:
     Items get the kind and the version of the API from the envelope, as servers leave them out. O(items).
 
     Raises:
-        SourceError: it is no list: a Status object, a Table, or something else.
+        SourceError: it is no list: a Status object, a Table, a single object, or something else. It is never taken for
+            an empty list, which would empty the store.
 
     >>> page_of({"kind": "PodList", "apiVersion": "v1", "metadata": {"resourceVersion": "7"}, "items": [{}]})
     Page(objects=[{'kind': 'Pod', 'apiVersion': 'v1'}], resource_version='7', continuation='')
     """
-    if not isinstance(envelope, Mapping):
-        raise _unexpected("a list", envelope)
-    kind = envelope.get("kind")
+    envelope_map = _map(envelope)
+    kind, items = envelope_map.get("kind"), envelope_map.get("items", "none")
     if kind == "Status":
         raise SourceError.of_status(envelope)
-    items = envelope.get("items")
-    if kind == "Table" or not (items is None or isinstance(items, list)):
-        raise _unexpected("a list", envelope)
-    metadata = envelope.get("metadata") or {}
+    if items is None:  # as Go writes an empty list
+        items = []
+    if kind == "Table" or not isinstance(items, list) or not all(isinstance(item, dict) for item in items):
+        raise _unexpected("list", envelope)
     common = {}
     if isinstance(kind, str) and kind not in ("", "List"):  # a bare "List" says nothing of its items
-        common = {"kind": kind.removesuffix("List"), "apiVersion": envelope.get("apiVersion")}
+        common = {"kind": kind.removesuffix("List"), "apiVersion": envelope_map.get("apiVersion")}
+    metadata = _map(envelope_map.get("metadata"))
     return Page(
-        [{**common, **item} for item in items or ()],
-        str(metadata.get("resourceVersion") or ""),
-        metadata.get("continue") or "",
+        [{**common, **item} for item in items], _text(metadata.get("resourceVersion")), _text(metadata.get("continue"))
     )
 
 
@@ -52,29 +51,34 @@ def event_of(line: object) -> WatchEvent[Json]:
     >>> event_of({"type": "BOOKMARK", "object": {"kind": "Job", "metadata": {"resourceVersion": "9"}, "spec": None}})
     BookmarkEvent(resource_version='9', initial_events_end=False)
     """
-    if not isinstance(line, Mapping):
-        return ErrorEvent(_unexpected("a line of a watch", line))
-    event_type, obj = line.get("type"), line.get("object")
+    line_map = _map(line)
+    event_type, obj = line_map.get("type"), line_map.get("object")
     if event_type == "ERROR":
         return ErrorEvent(SourceError.of_status(obj))
-    if event_type is None and line.get("kind") == "Status":  # a proxy's way to say no
+    if event_type is None and line_map.get("kind") == "Status":  # a proxy's way to say no
         return ErrorEvent(SourceError.of_status(line))
     if event_type not in ("ADDED", "MODIFIED", "DELETED", "BOOKMARK") or not isinstance(obj, dict):
-        return ErrorEvent(_unexpected("a line of a watch", line))
-    kind = obj.get("kind")
+        return ErrorEvent(_unexpected("line of a watch", line))
+    kind, metadata = obj.get("kind"), _map(obj.get("metadata"))
     if kind == "Status" and obj.get("apiVersion") == "v1":
         return ErrorEvent(SourceError.of_status(obj))
-    metadata = obj.get("metadata") or {}
-    version = metadata.get("resourceVersion") if isinstance(metadata, Mapping) else None
-    version = None if version is None else str(version)
+    version = _text(metadata.get("resourceVersion")) or None
     if event_type == "BOOKMARK":
-        annotations = metadata.get("annotations") or {}
-        return BookmarkEvent(version, annotations.get(_INITIAL_EVENTS_END) == "true")
+        return BookmarkEvent(version, _map(metadata.get("annotations")).get(_INITIAL_EVENTS_END) == "true")
     if kind == "Table":
-        return ErrorEvent(_unexpected("an object", obj))
+        return ErrorEvent(_unexpected("object", obj))
     return ObjectEvent(cast("ObjectEventType", event_type), obj, version)
 
 
+def _map(value: object) -> Mapping[str, Any]:  # Any: JSON
+    return value if isinstance(value, Mapping) else {}
+
+
+def _text(value: object) -> str:
+    return value if isinstance(value, str) else ""
+
+
 def _unexpected(what: str, found: object) -> SourceError:
-    named = f"kind {found['kind']!r}" if isinstance(found, Mapping) and found.get("kind") else f"{found!r:.200}"
-    return SourceError(f"the server sent no {what.split(' ', 1)[1]} but {named}", kind=ErrorKind.PROTOCOL)
+    kind = _map(found).get("kind")
+    named = f"kind {kind!r:.200}" if kind else f"{found!r:.200}"
+    return SourceError(f"the server sent no {what} but {named}", kind=ErrorKind.PROTOCOL)

@@ -60,14 +60,15 @@ class ManualClock:
 
     @property
     def waiting(self) -> int:
-        """How many threads wait by this clock now."""
-        return len(self._time.deadlines)
+        """How many threads wait by this clock now; one that is about to wake is none of them."""
+        with self._time.changed:
+            return len(self._time.deadlines())
 
     @property
     def next_deadline(self) -> float:
         """When the first of those who wait is woken; ``inf`` when none is."""
         with self._time.changed:
-            return min(self._time.deadlines, default=inf)
+            return min(self._time.deadlines(), default=inf)
 
     def until_waiting(self, threads: int = 1) -> None:
         """Block until so many threads wait by this clock, and so will do nothing more until it goes on.
@@ -86,7 +87,22 @@ class _Time:
     def __init__(self, now: float) -> None:
         self.now = now
         self.changed = threading.Condition()
-        self.deadlines: list[float] = []  # of those who wait
+        self.waits: list[_Wait] = []
+
+    def deadlines(self) -> list[float]:
+        """Give the deadlines of those who go on to wait. The caller holds the condition."""
+        return [wait.deadline for wait in self.waits if not wait.over(self.now)]
+
+
+class _Wait:
+    """A thread that waits."""
+
+    def __init__(self, interrupt: _ManualInterrupt, deadline: float) -> None:
+        self.interrupt = interrupt
+        self.deadline = deadline
+
+    def over(self, now: float) -> bool:
+        return self.interrupt.is_set() or now >= self.deadline
 
 
 class _ManualInterrupt:
@@ -111,11 +127,11 @@ class _ManualInterrupt:
     def wait(self, timeout: float | None = None) -> bool:
         time = self._time
         with time.changed:
-            deadline = inf if timeout is None else time.now + timeout
-            time.deadlines.append(deadline)
+            wait = _Wait(self, inf if timeout is None else time.now + timeout)
+            time.waits.append(wait)
             time.changed.notify_all()  # for whoever counts those who wait
             try:
-                time.changed.wait_for(lambda: self._set or time.now >= deadline)
+                time.changed.wait_for(lambda: wait.over(time.now))
             finally:
-                time.deadlines.remove(deadline)
+                time.waits.remove(wait)
             return self._set

@@ -58,7 +58,8 @@ class FakeSource:
     """Lists and watches objects that a test adds, updates and deletes; fails as servers and networks do.
 
     It behaves as an API server: every write raises the version, pages come from one snapshot, a watch starts anywhere
-    in the history that is kept, a version that is forgotten is answered by 410. Objects are copied on their way in and
+    in the history that is kept, a version that is forgotten is answered by 410, the initial events of a WatchList end
+    when they have been read, and changes that come meanwhile are among them. Objects are copied on their way in and
     out. Each method may be called from any thread; those about open watches reach the watches that are open then.
 
     Args:
@@ -115,7 +116,7 @@ class FakeSource:
     def objects(self) -> list[RawObject]:
         """The objects, sorted by key."""
         with self._lock:
-            return self._in(None)
+            return deepcopy(self._in(None))
 
     @property
     def resource_version(self) -> str:
@@ -167,11 +168,15 @@ class FakeSource:
         """Send a bookmark to each open watch."""
         self.send(BookmarkEvent(self.resource_version))
 
-    def send(self, event: WatchEvent[RawObject]) -> None:
-        """Send any event to each open watch: a repeated one, one without a version, an ErrorEvent."""
+    def send(self, event: WatchEvent[RawObject], *, namespace: str | None = None) -> None:
+        """Send any event to each open watch: a repeated one, one without a version, an ErrorEvent.
+
+        With a namespace, to the watches that it concerns.
+        """
         with self._lock:
             for stream in self._streams:
-                stream.put(event)
+                if namespace is None or stream.concerns(namespace):
+                    stream.put(event)
 
     def end_watches(self) -> None:
         """End each open watch in good order."""
@@ -288,8 +293,6 @@ class FakeSource:
             if initial:
                 for obj in self._in(request.namespace):
                     stream.put(ObjectEvent("ADDED", deepcopy(obj), obj["metadata"]["resourceVersion"]))
-            if request.initial_events:
-                stream.put(BookmarkEvent(self.resource_version, initial_events_end=True))
             for change in self._history:
                 stream.tell(change)
             return stream

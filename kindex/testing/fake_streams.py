@@ -10,7 +10,7 @@ from math import inf
 from typing import NamedTuple
 
 from kindex.informer.clocks import Clock
-from kindex.sources.base import ObjectEvent, ObjectEventType, WatchEvent, WatchRequest
+from kindex.sources.base import BookmarkEvent, ObjectEvent, ObjectEventType, WatchEvent, WatchRequest
 from kindex.testing.manifests import RawObject
 
 
@@ -31,8 +31,8 @@ class FakeStream:
     """The events of one watch. It is its own iterator; one thread reads it, others may put events and close it.
 
     Args:
-        request: that opened it; changes up to *after* are not told.
-        after: a version.
+        request: that opened it.
+        after: a version; changes up to it are not told.
         clock: by which it times out.
         on_close: called once, when it gives nothing new any more.
     """
@@ -41,7 +41,8 @@ class FakeStream:
         self, request: WatchRequest, after: int, clock: Clock, on_close: Callable[[FakeStream], object]
     ) -> None:
         self._request = request
-        self._after = after
+        self._version = after  # of the last change that this watch was told of, or that does not concern it
+        self._initial_end_due = request.initial_events
         self._clock = clock
         self._on_close = on_close
         self._lock = threading.RLock()
@@ -56,8 +57,15 @@ class FakeStream:
 
     def tell(self, change: Change) -> None:
         """Send a change, if it concerns this watch."""
-        if change.version > self._after and self._request.namespace in (None, change.namespace):
-            self.put(change.event())
+        with self._lock:
+            if change.version > self._version:
+                self._version = change.version
+                if self.concerns(change.namespace):
+                    self.put(change.event())
+
+    def concerns(self, namespace: str) -> bool:
+        """Tell whether it watches the objects of this namespace."""
+        return self._request.namespace in (None, namespace)
 
     def put(self, event: WatchEvent[RawObject]) -> None:
         """Send an event."""
@@ -75,18 +83,18 @@ class FakeStream:
     def stall(self) -> None:
         """Give nothing any more, nor end by itself."""
         with self._lock:
-            self._stalled = True
+            self._stalled, self._initial_end_due = True, False
             self._queue.clear()
             self._ends_at = inf
 
     # What an informer does
 
     @property
-    def ready(self) -> bool:
-        """Whether ``next`` has something to say at once."""
-        now = self._clock.now()
+    def due_at(self) -> float:
+        """When ``next`` has something to say, if nothing more is sent; ``-inf`` if it has now."""
         with self._lock:
-            return bool(self._queue) or self._ended or self._closed or now >= min(self._ends_at, self._silent_at)
+            now = self._queue or self._initial_end_due or self._ended or self._closed
+            return -inf if now else min(self._ends_at, self._silent_at)
 
     def __iter__(self) -> Iterator[WatchEvent[RawObject]]:
         return self
@@ -103,6 +111,9 @@ class FakeStream:
                     return self._queue.popleft()
                 if self._ended and self._error is not None:
                     raise self._error
+                if self._initial_end_due and not self._ended:  # after the changes that came amid the initial events
+                    self._initial_end_due = False
+                    return BookmarkEvent(str(self._version), initial_events_end=True)
                 if self._ended or now >= self._ends_at:
                     break
                 if now >= self._silent_at:
