@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from collections import deque
 from contextlib import suppress
-from itertools import chain
+from itertools import chain, repeat, starmap
 from queue import Empty, SimpleQueue
 from threading import RLock
 from typing import TYPE_CHECKING, Generic, NamedTuple, TypeAlias, TypeVar
@@ -27,7 +27,7 @@ from kindex.slots import SlotTable
 from kindex.values import keys_in
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
     from kindex.core import Core
     from kindex.filters import Filter, Route
@@ -59,6 +59,63 @@ class Change(NamedTuple, Generic[T]):
     final_state_known: bool
 
 
+class Relist(NamedTuple, Generic[T]):
+    """Two states between which nothing was spelled out, by a swap or before a replay; whoever reads it compares them.
+
+    Attributes:
+        before: the objects that the follower has seen, but for what is pending; nobody changes it any more.
+        pending: changes of before the swap that the follower has not seen.
+        keys: the keys that there are now; None is none.
+        objects: theirs.
+        revision: of what there is now.
+    """
+
+    before: SlotTable[T]
+    pending: Mapping[ObjectKey, Change[T]]
+    keys: Sequence[ObjectKey | None]
+    objects: Sequence[T | None]
+    revision: int
+
+    def changes(self) -> Iterator[Change[T]]:
+        """Compare them: O(objects), without the lock. No generator: an interrupt would end it, and lose the rest."""
+        now = {key: obj for key, obj in zip(self.keys, self.objects, strict=True) if key is not None}
+        gone = [key for key in dict.fromkeys((*self.pending, *self.before.slot_of)) if key not in now]
+        return filter(None, starmap(self._change, chain(now.items(), zip(gone, repeat(None)))))
+
+    def _change(self, key: ObjectKey, new: T | None) -> Change[T] | None:
+        seen = self.pending.get(key)
+        old = self.before.get(key) if seen is None else seen.old
+        if old is new:
+            return None
+        gone = seen is not None and seen.gone
+        known = seen is not None and seen.gone and seen.final_state_known
+        return Change(key, old, new, self.revision, gone or new is None, known)
+
+
+class Resync(NamedTuple, Generic[T]):
+    """What there is, to be given again to a follower that has seen it.
+
+    Attributes:
+        keys: the keys that there are; None is none.
+        objects: theirs.
+        revision: of what there is.
+    """
+
+    keys: Sequence[ObjectKey | None]
+    objects: Sequence[T | None]
+    revision: int
+
+    def changes(self) -> Iterator[Change[T]]:
+        """Give each object as a change that changed nothing. O(objects), without the lock. No generator, as above."""
+        return filter(None, map(self._change, self.keys, self.objects))
+
+    def _change(self, key: ObjectKey | None, obj: T | None) -> Change[T] | None:
+        return None if key is None else Change(key, obj, obj, self.revision, gone=False, final_state_known=True)
+
+
+Part: TypeAlias = "Iterable[Change[T]] | Relist[T] | Resync[T]"
+"""What one commit did, or several, or a relist; or all that there is, again."""
+
 Told: TypeAlias = "tuple[Inbox[T], Sequence[Change[T]]]"
 
 NOTHING: SlotTable[object] = SlotTable()
@@ -66,7 +123,7 @@ NOTHING: SlotTable[object] = SlotTable()
 
 
 class Inbox(Generic[T]):
-    """What one follower has not taken yet. All of it is guarded by the lock of the store, but for ``closed``.
+    """What one follower has not taken yet. Guarded by the lock of the store, but for what it says otherwise.
 
     Attributes:
         filter: which objects the follower wants.
@@ -79,7 +136,7 @@ class Inbox(Generic[T]):
         too_slow: the queue went over its limit, and is lost.
         closed: nobody takes anything from it any more; set without the lock, also by a finalizer.
         turn: a lock for whoever reads; taken before the store's, never under it.
-        hand: what was taken, and is being read by whoever has the turn, without the lock of the store.
+        hand: what was taken and is not being read yet; for whoever has the turn, without the lock of the store.
         bell: something is in it when there is something to look at, and then no thread waits for it. A SimpleQueue,
             since putting into it is safe wherever Python may run code.
         wakers: each wakes a task that waits, once.
@@ -110,14 +167,14 @@ class Inbox(Generic[T]):
         self.threaded = threaded
         self.behind: SlotTable[T] | None = NOTHING  # type: ignore[assignment]  # it holds no object
         self.pending: dict[ObjectKey, Change[T]] = {}
-        self.queue: deque[tuple[int, Iterable[Change[T]]]] | None = None if limit is None else deque()
+        self.queue: deque[tuple[int, Part[T]]] | None = None if limit is None else deque()
         self.route: Route | None = None
         self.again = False
         self.noted = -1
         self.too_slow = False
         self.closed = False
         self.turn = RLock()
-        self.hand: Iterator[Change[T]] = iter(())
+        self.hand: Sequence[Part[T]] = ()
         self.bell: SimpleQueue[None] = SimpleQueue()
         self.wakers: dict[Callable[[], object], None] = {}
 
@@ -163,7 +220,7 @@ class Inbox(Generic[T]):
         if self.queue is None:
             self.behind = before
         else:
-            self._enqueue(differences(before, {}, *after, revision), revision)
+            self._enqueue(Relist(before, {}, *after, revision), revision)
 
     def take(self, generation: Generation[T]) -> bool:
         """Take what waits in hand, which is empty; False if there was nothing. The caller has the turn and the lock."""
@@ -171,35 +228,33 @@ class Inbox(Generic[T]):
         if not self.waiting:
             return False
         self.bell.put(None)  # for other threads that read: there is something in hand
-        changes = iter(self._waiting_at(generation))
-        queue: deque[tuple[int, Iterable[Change[T]]]] | None = None if self.queue is None else deque()
+        parts = [*self._waiting_at(generation), *self._repeated_at(generation)]
+        queue: deque[tuple[int, Part[T]]] | None = None if self.queue is None else deque()
         # No interrupt comes between these: nothing is lost or taken twice.
-        self.hand, self.behind, self.pending, self.queue, self.again = changes, None, {}, queue, False
+        self.hand, self.behind, self.pending, self.queue, self.again = parts, None, {}, queue, False
         return True
 
-    def _waiting_at(self, generation: Generation[T]) -> Iterable[Change[T]]:
-        """Give what waits, to be read without the lock."""
-        changed = self._changed_at(generation)
-        if not self.again:
-            return changed
-        slots = generation.slots
-        return chain(changed, repetitions(slots.keys.copy(), slots.objects.copy(), generation.revision))
+    def opened(self) -> Iterator[Change[T]]:
+        """Give the changes that are in hand. Not under the lock: relists are compared."""
+        return chain.from_iterable([part.changes() if isinstance(part, (Relist, Resync)) else part for part in self.hand])
 
-    def _changed_at(self, generation: Generation[T]) -> Iterable[Change[T]]:
-        """Give the changes that wait."""
+    def _waiting_at(self, generation: Generation[T]) -> Sequence[Part[T]]:
+        """Give what waits. The caller holds the lock."""
         behind, pending = self.behind, self.pending
-        if behind is None and self.queue is not None:
-            items = tuple(self.queue)
-            return (change for _, changes in items for change in changes)
         if behind is None:
-            return pending.values()
+            return [pending.values()] if self.queue is None else [part for _, part in self.queue]
         slots = generation.slots
         if behind is NOTHING and self.route is not None and self.route.program is not None:
             program = self.route.program
             if self.route.schema is generation.schema:
                 keys, objects, _ = generation.found(program, None, None, None)
-                return differences(behind, pending, keys, objects, generation.revision)
-        return differences(behind, pending, slots.keys.copy(), slots.objects.copy(), generation.revision)
+                return [Relist(behind, pending, keys, objects, generation.revision)]
+        return [Relist(behind, pending, slots.keys.copy(), slots.objects.copy(), generation.revision)]
+
+    def _repeated_at(self, generation: Generation[T]) -> Sequence[Part[T]]:
+        """Give all that there is, if it shall be given again. The caller holds the lock."""
+        slots = generation.slots
+        return [Resync(slots.keys.copy(), slots.objects.copy(), generation.revision)] if self.again else []
 
     def wake(self) -> None:
         """Let the follower look. The caller does not hold the lock: an event loop is not ours."""
@@ -214,7 +269,7 @@ class Inbox(Generic[T]):
         assert self.queue is not None
         return self.too_slow or bool(self.queue and self.queue[-1][0] == revision)
 
-    def _enqueue(self, changes: Iterable[Change[T]], revision: int) -> None:
+    def _enqueue(self, part: Part[T], revision: int) -> None:
         assert self.queue is not None
         assert self.limit is not None
         if self._has(revision):
@@ -222,7 +277,7 @@ class Inbox(Generic[T]):
         if len(self.queue) >= self.limit:
             self.too_slow = True  # what is in the queue is let go of without the lock
         else:
-            self.queue.append((revision, changes))
+            self.queue.append((revision, part))
 
     def _silence(self) -> None:
         """Forget that the bell was rung."""
@@ -237,46 +292,6 @@ def _merged(first: Change[T], last: Change[T]) -> Change[T]:
     """Merge two changes of a key; *last* may be part of *first* already."""
     known = first.final_state_known if first.gone else last.final_state_known
     return Change(last.key, first.old, last.new, last.revision, first.gone or last.gone, known)
-
-
-def repetitions(keys: Sequence[ObjectKey | None], objects: Sequence[T | None], revision: int) -> Iterator[Change[T]]:
-    """Give each object as a change that changed nothing. O(objects), without the lock."""
-    for key, obj in zip(keys, objects, strict=True):
-        if key is not None:
-            yield Change(key, obj, obj, revision, gone=False, final_state_known=True)
-
-
-def differences(
-    before: SlotTable[T],
-    pending: dict[ObjectKey, Change[T]],
-    keys: Sequence[ObjectKey | None],
-    objects: Sequence[T | None],
-    revision: int,
-) -> Iterator[Change[T]]:
-    """Give what one has not seen who has seen *before*, but for what is *pending*. O(objects), without the lock.
-
-    Args:
-        before: the objects of before a swap; nobody changes it any more.
-        pending: changes of before it that were not seen.
-        keys: the keys that there are now; None is none.
-        objects: theirs.
-        revision: of what there is now.
-    """
-    now = {key: obj for key, obj in zip(keys, objects, strict=True) if key is not None}
-    for key, obj in now.items():
-        change = pending.get(key)
-        old = before.get(key) if change is None else change.old
-        if old is not obj:
-            gone = change is not None and change.gone
-            known = change is not None and change.gone and change.final_state_known
-            yield Change(key, old, obj, revision, gone, known)
-    for key in dict.fromkeys((*pending, *before.slot_of)):
-        if key not in now:
-            change = pending.get(key)
-            old = before.get(key) if change is None else change.old
-            known = change is not None and change.gone and change.final_state_known
-            if old is not None:
-                yield Change(key, old, None, revision, gone=True, final_state_known=known)
 
 
 class Feed(Generic[T]):

@@ -17,7 +17,7 @@ from kindex.feed import Inbox, feed_of
 from kindex.objects import uid_changed
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
     from types import TracebackType
 
     from kindex.core import Core
@@ -77,8 +77,11 @@ class Follower(Generic[T]):
         self._filter = None if wanted.everything else wanted
         self._inside: set[ObjectKey] = set()
         self._name = core.name
+        self._changes: Iterator[Change[T]] = iter(())
         self._ready: deque[Delta[T]] = deque()
         self._given = 0
+        self.passed = 0
+        """How many changes it has gone over."""
         self._looked = False
         self._in_hand = False  # whether there may be something
         self.synced = False
@@ -256,16 +259,19 @@ class Follower(Generic[T]):
                     return self._ready.popleft()
                 if not most:
                     break
-                change = next(inbox.hand, None)
+                change = next(self._changes, None)
                 if change is not None:
                     most -= 1
+                    self.passed += 1  # also one whose filter raises
                     self._ready.extend(self._deltas_of(change))
-                    continue
-                self._in_hand = False
-                self.synced = self._looked
-                if not (look and self._look()):
-                    break
-                look = False
+                elif inbox.hand:
+                    self._changes, inbox.hand = inbox.opened(), ()  # in one step, as far as interrupts go
+                else:
+                    self._changes, self._in_hand = iter(()), False  # an iterator keeps what it went over
+                    self.synced = self._looked
+                    if not (look and self._look()):
+                        break
+                    look = False
         return None
 
     def _look(self) -> bool:
@@ -287,9 +293,9 @@ class Follower(Generic[T]):
         self._look()
         if self._filter is not None:
             matches = self._filter.matches
-            self._inside.update(key for key, _, new, *_ in self._inbox.hand if new is not None and matches(key, new))
-        self._inbox.hand = iter(())
-        self._in_hand = False
+            there = self._inbox.opened()
+            self._inside.update(key for key, _, new, *_ in there if new is not None and matches(key, new))
+        self._inbox.hand, self._in_hand = (), False
         self.synced = True
 
     def _deltas_of(self, change: Change[T]) -> Sequence[Delta[T]]:

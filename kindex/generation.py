@@ -222,7 +222,7 @@ class Generation(Generic[T]):
         slots = self.slots
         return self.at(slots.live()) if slots.free else cast("list[T]", slots.objects.copy())
 
-    def at(self, posting: Posting | Sequence[int] | None) -> list[T]:
+    def at(self, posting: Posting | None) -> list[T]:
         """Copy references to the objects in the slots of *posting*."""
         objects = cast("list[T]", self.slots.objects)
         if posting is None:
@@ -239,18 +239,12 @@ class Generation(Generic[T]):
         self, program: Program, limit: int | None, spot: Spot | None, trace: list[Narrowing] | None
     ) -> tuple[list[ObjectKey], list[T], list[Filing]]:
         """Give the keys and objects that *program* leaves, at most *limit*, and where they are filed at *spot*."""
-        if program.takes_all and limit is None and spot is None and not self.slots.free:
-            slots = self.slots
-            return cast("list[ObjectKey]", slots.keys.copy()), cast("list[T]", slots.objects.copy()), []
-        return self.found_at(slots_in(program.narrowed(self, trace)), limit, spot)
-
-    def found_at(
-        self, slots: Iterable[int], limit: int | None, spot: Spot | None
-    ) -> tuple[list[ObjectKey], list[T], list[Filing]]:
-        """Give the keys and objects in *slots*, and where they are filed. In C, but for the filings."""
-        slots = list(slots if limit is None else islice(slots, limit))
-        keys = cast("list[ObjectKey]", list(map(self.slots.keys.__getitem__, slots)))
-        objects = cast("list[T]", list(map(self.slots.objects.__getitem__, slots)))
+        table = self.slots
+        if program.takes_all and limit is None and spot is None and not table.free:
+            return cast("list[ObjectKey]", table.keys.copy()), cast("list[T]", table.objects.copy()), []
+        slots = list(islice(slots_in(program.narrowed(self, trace)), limit))
+        keys = cast("list[ObjectKey]", list(map(table.keys.__getitem__, slots)))
+        objects = cast("list[T]", list(map(table.objects.__getitem__, slots)))
         return keys, objects, [] if spot is None else self.index_at(spot).filings(slots)
 
     def counted(self, program: Program) -> int:

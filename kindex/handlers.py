@@ -188,6 +188,7 @@ def _run(follower: Follower[T], handlers: Handlers[T]) -> None:
 
 
 def _serve(follower: Follower[T], handlers: Handlers[T]) -> None:
+    passed = 0
     while True:
         if follower.synced and not handlers.synced:
             handlers.synced = True
@@ -199,6 +200,9 @@ def _serve(follower: Follower[T], handlers: Handlers[T]) -> None:
             return
         except Exception as error:  # noqa: BLE001 - its filter is a user's function
             handlers.report(error, None)
+            if follower.passed == passed:  # it was not the filter, and would be the same again, for ever
+                return
+            passed = follower.passed
             continue
         if delta is not None:
             handlers.call(delta)

@@ -18,8 +18,6 @@ if TYPE_CHECKING:
 
 
 # Losses are compared by identity: few are made, and each object that is reduced looks its own up.
-
-
 @attrs.frozen(eq=False)
 class Without:
     """What a transform did: dropped the member at some steps. Without managedFields an object is as good as whole."""
@@ -122,6 +120,10 @@ class Layout:
             reader = self._readers[path] = self._reader(path, steps)
         return reader
 
+    def has(self, steps: Steps) -> bool:
+        """Tell whether all that is at a path is still there."""
+        return not any(loss.drops(steps) for loss in self.losses)
+
     def require(self, path: str, steps: Steps) -> None:
         """Refuse to read what a transform dropped.
 
@@ -142,12 +144,12 @@ class Layout:
         filled = {("kind",): self.kind, ("apiVersion",): self.api_version}.get(cast("tuple[str]", steps))
         if filled:
             return lambda _: filled
-        return reader_at(steps)
+        return reader_at(steps, parsed=steps[:2] != ANNOTATIONS or self.has(ANNOTATIONS))
 
 
-def reader_at(steps: Steps) -> Callable[[LazyObject], Json]:
-    """Make the function that reads a path from what is parsed of an object's metadata, else from its JSON."""
-    if steps[0] == "metadata" and len(steps) > 1 and steps[1] is not None:
+def reader_at(steps: Steps, *, parsed: bool = True) -> Callable[[LazyObject], Json]:
+    """Make the function that reads a path from what is *parsed* of an object's metadata, else from its JSON."""
+    if parsed and steps[0] == "metadata" and len(steps) > 1 and steps[1] is not None:
         reader = reader_in(steps[1], steps[2:])
         if reader is not None:
             return reader
@@ -156,6 +158,7 @@ def reader_at(steps: Steps) -> Callable[[LazyObject], Json]:
 
 
 MANAGED_FIELDS: Final = ("metadata", "managedFields")
+ANNOTATIONS: Final = ("metadata", "annotations")
 NO_MANAGED_FIELDS: Final = Without(MANAGED_FIELDS)
 SPACE: Final = b" \t\n\r"
 """What JSON allows between its parts."""

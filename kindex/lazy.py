@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from functools import lru_cache
 from importlib import import_module
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any, Final, TypeVar, final
+from typing import TYPE_CHECKING, Any, Final, NoReturn, TypeVar, final
 
 import msgspec
 from msgspec import UNSET
 
-from kindex.errors import DecodeError, InvalidObjectError, PartialObjectError
+from kindex.errors import DecodeError, InvalidObjectError, PartialObjectError, ReadOnlyError
 from kindex.json_text import without_member
 from kindex.keys import ObjectKey
-from kindex.layouts import MANAGED_FIELDS, NO_MANAGED_FIELDS, SPACE, Layout, Loss, reader_at
+from kindex.layouts import ANNOTATIONS, MANAGED_FIELDS, NO_MANAGED_FIELDS, SPACE, Layout, Loss, reader_at
 from kindex.lazy_metadata import DROPPED, Metadata, changed, refuse_edits, with_texts, without_managed_fields
 from kindex.path_decoding import JSON_ERRORS, NOT_OBJECTS, PathDecoder, member_at, members_of, plain_json
 from kindex.path_syntax import steps_of, text_of_steps
@@ -23,6 +22,7 @@ from kindex.read_only import Json, read_only
 
 if TYPE_CHECKING:
     from kindex.path_syntax import Steps
+    from kindex.paths import JsonPath
 
     _Mapping = Mapping[str, Json]
 else:
@@ -32,6 +32,12 @@ else:
 
         __slots__ = ()
         get, keys, items, values = Mapping.get, Mapping.keys, Mapping.items, Mapping.values
+
+        def __setitem__(self, name: object, _value: object) -> NoReturn:
+            raise ReadOnlyError(f"{name!r}")
+
+        def __delitem__(self, name: object) -> NoReturn:
+            raise ReadOnlyError(f"{name!r}")
 
 
 T = TypeVar("T")
@@ -78,7 +84,11 @@ class LazyObject(msgspec.Struct, _Mapping, frozen=True, gc=False, eq=False):
         >>> LazyObject.from_json('{"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "a"}}')
         <LazyObject v1 Pod a, 62 bytes>
         """
-        return _PLAIN.take(text.encode() if isinstance(text, str) else bytes(text), api_version, kind)
+        try:
+            encoded = text.encode() if isinstance(text, str) else bytes(text)
+        except UnicodeEncodeError as error:
+            raise DecodeError("an object", str(error)) from error
+        return _PLAIN.take(encoded, api_version, kind)
 
     @staticmethod
     def from_dict(obj: Mapping[str, Json]) -> LazyObject:
@@ -90,13 +100,11 @@ class LazyObject(msgspec.Struct, _Mapping, frozen=True, gc=False, eq=False):
         >>> LazyObject.from_dict({"metadata": {"name": "a"}}).key
         ObjectKey(namespace='', name='a')
         """
-        plain = obj if type(obj) is dict else dict(obj)
         try:
-            return _PLAIN.take(msgspec.json.encode(plain))
-        except (TypeError, ValueError, OverflowError, RecursionError) as error:
-            if isinstance(error, OverflowError):  # an int of more than 64 bits, which msgspec reads but does not write
-                return _PLAIN.take(json.dumps(plain).encode())
+            text = msgspec.json.encode(obj if type(obj) is dict else dict(obj))
+        except (TypeError, ValueError, RecursionError) as error:
             raise DecodeError("a dict", str(error)) from error
+        return _PLAIN.take(text)
 
     # Metadata
 
@@ -159,18 +167,18 @@ class LazyObject(msgspec.Struct, _Mapping, frozen=True, gc=False, eq=False):
         try:
             return read_only(member_at(self.raw, name))
         except JSON_ERRORS as error:
-            raise DecodeError(f"{name} of {self!r}", str(error)) from error
+            raise self._wrong(name, error) from error
 
     def __iter__(self) -> Iterator[str]:
-        return iter(members_of(self._layout.whole(self.raw)))
+        return iter(self._members())
 
     def __len__(self) -> int:
-        return len(members_of(self._layout.whole(self.raw)))
+        return len(self._members())
 
     def __contains__(self, name: object) -> bool:
         if isinstance(name, str):
             self._layout.require(name, (name,))
-        return name in members_of(self._layout.whole(self.raw))
+        return name in self._members()
 
     __hash__ = None  # type: ignore[assignment]  # as a mapping's
 
@@ -181,7 +189,7 @@ class LazyObject(msgspec.Struct, _Mapping, frozen=True, gc=False, eq=False):
             return bool(self._plain() == other._plain())
         return self._plain() == other if isinstance(other, dict) else NotImplemented
 
-    def path(self, path: str) -> Json:
+    def path(self, path: str | JsonPath) -> Json:
         """Read the value at a JSON path, None if there is none; with ``[*]`` in it all values, in a tuple.
 
         Raises:
@@ -192,13 +200,16 @@ class LazyObject(msgspec.Struct, _Mapping, frozen=True, gc=False, eq=False):
         >>> job.path("spec.containers[*].image")
         ('a', 'b')
         """
-        steps, text = _parsed(path)
+        steps, text = _parsed(path if type(path) is str else str(path))
         value = self.read(text, steps)
         return tuple(map(read_only, value)) if None in steps else read_only(value)
 
     def read(self, path: str, steps: Steps) -> Json:
         """Read a path that is parsed, as index functions do: what is given is borrowed, and may be the object's own."""
-        return self._layout.reader(path, steps)(self)
+        try:
+            return self._layout.reader(path, steps)(self)
+        except JSON_ERRORS as error:
+            raise self._wrong(path, error) from error
 
     # Whole
 
@@ -265,8 +276,18 @@ class LazyObject(msgspec.Struct, _Mapping, frozen=True, gc=False, eq=False):
         return models.model_of(self.to_json(partial=partial), name)
 
     def _plain(self) -> dict[str, Json]:
-        plain: dict[str, Json] = plain_json(self._layout.whole(self.raw))
+        try:
+            plain: dict[str, Json] = plain_json(self._layout.whole(self.raw))
+        except JSON_ERRORS as error:
+            raise self._wrong("a part", error) from error
         return plain
+
+    def _members(self) -> dict[str, msgspec.Raw]:
+        return members_of(self._layout.whole(self.raw))
+
+    def _wrong(self, what: str, error: Exception) -> DecodeError:
+        """Say what is wrong with text that was skipped when the object came."""
+        return DecodeError(f"{what} of {self!r}", str(error))
 
     # Transforms
 
@@ -359,14 +380,21 @@ class Intake:
         try:
             layout = self._layouts[own, api_version, kind]
         except (KeyError, TypeError):  # TypeError: a map or a list where a text belongs
-            if (api_version and is_odd(own[0])) or (kind and is_odd(own[1])):
+            given = zip(_TYPE, (api_version, kind), own, strict=True)
+            odd = [name for name, instead, there in given if instead and is_odd(there)]
+            if odd:
                 self._misfits += 1
-                return self.take(_without_odd_type(text), api_version, kind)
+                return self.take(_without_members(text, odd), api_version, kind)
             layout = self._layout_for(own, api_version, kind)
         obj = LazyObject(text, metadata, layout, fields)
-        if self._taken:
-            return LazyObject(text, metadata, layout, (*fields, *(read(obj) for read in self._taken)))
-        return obj
+        return self._with_taken(obj) if self._taken else obj
+
+    def _with_taken(self, obj: LazyObject) -> LazyObject:
+        try:
+            taken = [read(obj) for read in self._taken]
+        except JSON_ERRORS as error:
+            raise DecodeError("an object", str(error)) from error
+        return LazyObject(obj.raw, obj.metadata, obj._layout, (*obj._fields, *taken))  # noqa: SLF001 - this module's own
 
     def _layout_for(self, own: tuple[object, object], api_version: str, kind: str) -> Layout:
         """Make the layout of objects whose text has an API version and kind of its *own*, or lacks them."""
@@ -388,17 +416,13 @@ def is_odd(text: object) -> bool:
     return text is not UNSET and (not isinstance(text, str) or not text)
 
 
-def _without_odd_type(text: bytes) -> bytes:
-    """Drop an object's kind and apiVersion where they say nothing."""
-    members = members_of(text)
-    return msgspec.json.encode(
-        {name: value for name, value in members.items() if name not in _TYPE or not is_odd(plain_json(value))}
-    )
+def _without_members(text: bytes, names: Collection[str]) -> bytes:
+    return msgspec.json.encode({name: value for name, value in members_of(text).items() if name not in names})
 
 
 def _restored(text: bytes, layout: Layout, fields: tuple[Json, ...]) -> LazyObject:
     metadata = _PLAIN.take(text).metadata
-    if any(loss.drops(_ANNOTATIONS) for loss in layout.losses):
+    if not layout.has(ANNOTATIONS):
         metadata = changed(metadata, _annotations=DROPPED)
     return LazyObject(text, metadata, layout, fields)
 
@@ -421,7 +445,6 @@ NO_TABLE: Final = "its rows are for people to read; ask for application/json wit
 
 _TYPE = ("apiVersion", "kind")
 _HELD = ("metadata", *_TYPE)
-_ANNOTATIONS = ("metadata", "annotations")
 _MOST_LAYOUTS = 1024
 _NO_METADATA = Metadata()
 _PLAIN = Intake()

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any, Final, NoReturn
 
 import msgspec
 
-from kindex.errors import PartialObjectError, ReadOnlyError
-from kindex.path_decoding import NOT_OBJECTS, SCALARS, plain_json, value_at
+from kindex.errors import DecodeError, PartialObjectError, ReadOnlyError
+from kindex.path_decoding import JSON_ERRORS, plain_json, value_at
 from kindex.read_only import Json, text_map
 
 if TYPE_CHECKING:
@@ -96,10 +96,9 @@ class Metadata(msgspec.Struct, frozen=True, rename="camel", gc=False, eq=False):
     @property
     def owner_references(self) -> tuple[OwnerReference, ...]:
         """The owner references, decoded anew; what is no object in the list is left out."""
-        text = self._owner_references
-        found = None if text is None else _references_in(text)
+        found = _decoded(self._owner_references)
         references = found if type(found) is list else ()
-        return tuple(reference for reference in references if type(reference) is OwnerReference)
+        return tuple(msgspec.convert(each, OwnerReference) for each in references if type(each) is dict)
 
     @property
     def finalizers(self) -> tuple[str, ...]:
@@ -177,11 +176,19 @@ _set = msgspec.structs.force_setattr
 
 
 def _decoded(text: JsonText) -> Json:
-    return None if text is None else plain_json(text)
+    """Decode a part of the metadata that was kept as text.
+
+    Raises:
+        DecodeError: it is wrong, which nobody has looked at yet.
+    """
+    try:
+        return None if text is None else plain_json(text)
+    except JSON_ERRORS as error:
+        raise DecodeError("a part of the metadata", str(error)) from error
 
 
-def _refuse(self: object, name: str, *_value: object) -> NoReturn:
-    raise ReadOnlyError(f"{name!r} of the {type(self).__name__.lower()}")
+def _refuse(_self: object, name: str, *_value: object) -> NoReturn:
+    raise ReadOnlyError(repr(name))
 
 
 def refuse_edits(cls: type) -> None:
@@ -200,4 +207,3 @@ ALWAYS_KEPT: Final = tuple(
 
 _ATTRIBUTES = dict(zip(Metadata.__struct_encode_fields__, Metadata.__struct_fields__, strict=True))
 _TEXTS = ("_annotations", "_owner_references", "_finalizers", "_managed_fields")
-_references_in = msgspec.json.Decoder(OwnerReference | list[OwnerReference | NOT_OBJECTS] | SCALARS).decode

@@ -219,7 +219,7 @@ def _unusual_key_of(obj: object) -> ObjectKey:
     if obj is None:
         reason = "None is no Kubernetes object, and has no key"
         raise InvalidObjectError(reason)
-    metadata = member_of(obj, "metadata")
+    metadata = obj.metadata if type(obj) is LazyObject else member_of(obj, "metadata")
     name = member_of(metadata, "name")
     namespace = member_of(metadata, "namespace")
     if isinstance(name, str) and name and (namespace is None or isinstance(namespace, str)):
@@ -230,7 +230,8 @@ def _unusual_key_of(obj: object) -> ObjectKey:
 def _why_no_key(obj: object, metadata: object, name: object, namespace: object) -> str:
     kind = kind_of(obj)
     what = f"an object of type {type(obj).__name__}" + (f" and kind {kind}" if kind else "")
-    if kind.endswith("List") and isinstance(member_of(obj, "items"), (list, tuple)):
+    whole = type(obj) is not LazyObject or not obj.partial
+    if kind.endswith("List") and whole and isinstance(member_of(obj, "items"), (list, tuple)):
         return f"{what} is a list and has no key; hand over its items"
     if metadata is None:
         return f"{what} has no metadata, and so no key"

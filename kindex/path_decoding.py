@@ -175,10 +175,7 @@ class PathKeeper:
         Raises:
             JSON_ERRORS: *text* is not the JSON of an object.
         """
-        try:
-            return msgspec.json.encode(self._decode(text))
-        except OverflowError:  # an int of more than 64 bits where a path goes on
-            return text
+        return msgspec.json.encode(self._decode(text))
 
 
 class _Node:

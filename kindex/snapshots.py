@@ -30,7 +30,7 @@ from kindex.values import ordering
 from kindex.views import View
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable
     from contextlib import AbstractContextManager
     from types import TracebackType
 
@@ -169,18 +169,23 @@ class Past(Generic[T]):
         self.index()
         if not self.touched:
             return self.base.held()
-        posting, restored = self._untouched(self.base.slots.live()), self._restored()
-        own = self._in_order(restored.slots.slot_of.values())
-        return _woven(self.base.at(posting), restored.at(own), self._places(posting, own))
+        objects = self.base.slots.objects.copy()
+        for slot in self.touched:
+            objects[slot] = None
+        for slot, obj in zip(self.origins, self._restored().slots.objects, strict=True):
+            objects[slot] = obj
+        return [obj for obj in objects if obj is not None]
 
     def objects_of(self, program: Program) -> list[T]:
         """Copy references to the objects that *program* leaves."""
         self.index()
         if not self.touched:
             return self.base.objects_of(program)
-        posting, restored = self._untouched(program.narrowed(self.base)), self._restored()
-        own = self._in_order(slots_in(program.narrowed(restored)))
-        return _woven(self.base.at(posting), restored.at(own), self._places(posting, own))
+        if program.takes_all:
+            return self.held()
+        posting = self._untouched(program.narrowed(self.base))
+        slots, back = self._in_order(posting, program.narrowed(self._restored()))
+        return self._objects(slots, back)
 
     def found(
         self, program: Program, limit: int | None, spot: Spot | None, trace: list[Narrowing] | None
@@ -196,14 +201,13 @@ class Past(Generic[T]):
             taken = Operation(f"what did not change since revision {self.revision}", "snapshot", negative=True)
             trace.append(Narrowing(taken, len(self.touched), size(posting)))
             trace.append(Narrowing(_Restoring(self.revision), len(restored), size(posting) + size(rest)))
-        own = self._in_order(slots_in(rest))[:limit]
-        places = self._places(posting, own)
-        shared, back = self.base.found_at(slots_in(posting), limit, spot), restored.found_at(own, limit, spot)
-        return (
-            _woven(shared[0], back[0], places)[:limit],
-            _woven(shared[1], back[1], places)[:limit],
-            _woven(shared[2], back[2], places)[:limit],
-        )
+        slots, back = self._in_order(posting, rest, limit)
+        keys = cast("list[ObjectKey]", _read(slots, back, self.base.slots.keys, restored.slots.keys))
+        filings: list[Filing] = []
+        if spot is not None:
+            of_shared, of_restored = self.base.index_at(spot).filing, restored.index_at(spot).filing
+            filings = [of_restored(back[slot]) if slot in back else of_shared(slot) for slot in slots]
+        return keys, self._objects(slots, back), filings
 
     def counted(self, program: Program) -> int:
         """Count the objects that *program* leaves."""
@@ -242,15 +246,22 @@ class Past(Generic[T]):
             self.restored = _nothing(self.schema)
         return self.restored
 
-    def _in_order(self, own: Iterable[int]) -> list[int]:
-        """Sort slots of ``restored`` by where they were: two queries of one snapshot give one order."""
-        return sorted(own, key=self.origins.__getitem__)
+    def _in_order(
+        self, posting: Posting | None, rest: Posting | None, limit: int | None = None
+    ) -> tuple[list[int], dict[int, int]]:
+        """Give the slots of ``base`` that hold an answer, or did, ascending: two queries have one order.
 
-    def _places(self, posting: Posting | None, own: Iterable[int]) -> list[int]:
-        """Count for each of *own* the slots in *posting* that came before it."""
-        if isinstance(posting, BitMap):
-            return [posting.rank(self.origins[place]) for place in own]
-        return [posting is not None and posting < self.origins[place] for place in own]
+        Args:
+            posting: slots that still hold theirs.
+            rest: slots of ``restored``; with each slot of ``base`` that one was, it is given beside.
+            limit: how many at most.
+        """
+        origins = self.origins
+        back = {origins[place]: place for place in slots_in(rest)}
+        return sorted([*islice(slots_in(posting), limit), *back])[:limit], back
+
+    def _objects(self, slots: list[int], back: dict[int, int]) -> list[T]:
+        return cast("list[T]", _read(slots, back, self.base.slots.objects, self._restored().slots.objects))
 
     def _touched_of(self, posting: Posting | None) -> int:
         if isinstance(posting, BitMap):
@@ -275,17 +286,11 @@ def _nothing(schema: Schema[T]) -> Generation[T]:
     return Generation(schema, SlotTable(), [schema.empty(place) for place in range(len(schema.order))])
 
 
-def _woven(shared: list[R], own: list[R], places: Sequence[int]) -> list[R]:
-    """Put each of *own* at its place among *shared*, before the one that is there; places ascend."""
-    if not own:
-        return shared
-    woven: list[R] = []
-    start = 0
-    for each, place in zip(own, places, strict=True):
-        woven += shared[start:place]
-        woven.append(each)
-        start = place
-    return woven + shared[start:]
+def _read(slots: list[int], back: dict[int, int], shared: list[R], restored: list[R]) -> list[R]:
+    """Read for each of *slots* what is *shared*, or what is *restored* if it is there."""
+    if not back:
+        return list(map(shared.__getitem__, slots))
+    return [restored[back[slot]] if slot in back else shared[slot] for slot in slots]
 
 
 class _Restoring(Operation):

@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeVar
 
 import msgspec
 
-from kindex.errors import InvalidObjectError
+from kindex.errors import DecodeError, InvalidObjectError
 from kindex.json_text import without_member
 from kindex.layouts import MANAGED_FIELDS, NO_MANAGED_FIELDS, Loss, Only, Without
 from kindex.lazy import LazyObject
 from kindex.lazy_metadata import ALWAYS_KEPT
-from kindex.path_decoding import PathDecoder, PathKeeper
+from kindex.path_decoding import JSON_ERRORS, PathDecoder, PathKeeper
 from kindex.path_syntax import Steps, steps_of, text_of_steps
 
 if TYPE_CHECKING:
@@ -106,7 +106,11 @@ class KeepPaths:
     def __call__(self, obj: LazyObject) -> LazyObject:
         """Drop everything else from *obj*."""
         _require_lazy(obj, "keep_paths")
-        return obj.reduced(self._keeper.keep(obj.raw), self.loss)
+        try:
+            text = self._keeper.keep(obj.raw)
+        except JSON_ERRORS as error:  # text that nobody has looked at yet
+            raise DecodeError(repr(obj), str(error)) from error
+        return obj.reduced(text, self.loss)
 
     def __repr__(self) -> str:
         return f"keep_paths({self.loss.shown})"

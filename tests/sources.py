@@ -39,11 +39,18 @@ class Loop:
         return asyncio.run_coroutine_threadsafe(coroutine, self.loop).result(PATIENCE_SECONDS)
 
     def stop(self) -> None:
+        self.run(self._abort())
         self.run(self.loop.shutdown_asyncgens())
         self.run(self.loop.shutdown_default_executor())
         self.loop.call_soon_threadsafe(self.loop.stop)
         self._thread.join()
         self.loop.close()
+
+    async def _abort(self) -> None:
+        """Abort connections of clients that are closed: TLS would take its leave of the server first."""
+        for transport in list(getattr(self.loop, "_transports", {}).values()):
+            transport.abort()
+        await asyncio.sleep(0)  # each is gone in the next turn of the loop
 
 
 @attrs.define

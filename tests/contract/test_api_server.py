@@ -43,9 +43,8 @@ def cluster(request: pytest.FixtureRequest) -> Iterator[RawCluster]:
     if request.param == "real":
         cluster = request.getfixturevalue("real_cluster")
         yield cluster
-        for resource in ("secrets", "pods", "serviceaccounts", POLICIES):
-            selector = "kubernetes.io/metadata.name!=default" if resource == "serviceaccounts" else ""
-            cluster.ask("DELETE", cluster.path(resource), labelSelector=selector, gracePeriodSeconds=0)
+        for resource in ("secrets", "pods", POLICIES):
+            cluster.ask("DELETE", cluster.path(resource), gracePeriodSeconds=0)
     else:
         with ApiServer() as server:
             yield RawCluster.of(server)
@@ -379,6 +378,29 @@ def test_what_makes_no_watch_is_refused(cluster: RawCluster, query: dict[str, st
     assert cluster.ask("GET", cluster.path("secrets"), watch="true", **query).status == status
 
 
+HALVES = (
+    "shardRange(object.metadata.uid, '0x0000000000000000', '0x8000000000000000')",
+    "shardRange(object.metadata.uid, '0x8000000000000000', '0x10000000000000000')",
+)
+
+
+def test_shards_add_up(cluster: RawCluster) -> None:
+    """Two halves of the hashes hold each object once, joined ones hold all; a list says its selector again."""
+    for number in range(20):
+        cluster.create("secrets", secret(f"s-{number:02d}"))
+    lists = [cluster.ask("GET", cluster.path("secrets"), shardSelector=half).body for half in HALVES]
+    if "shardInfo" not in lists[0]["metadata"]:
+        pytest.skip("this cluster has no ShardedListAndWatch")
+    assert [body["metadata"]["shardInfo"]["selector"] for body in lists] == list(HALVES)
+    assert sorted(names(lists[0]) + names(lists[1])) == [f"s-{number:02d}" for number in range(20)]
+    assert all(names(body) for body in lists)
+    joined = cluster.ask("GET", cluster.path("secrets"), shardSelector=" || ".join(HALVES)).body
+    assert len(names(joined)) == 20
+    watched = cluster.watch(cluster.path("secrets"), shardSelector=HALVES[1])
+    assert [told(event)[1] for event in islice(watched, len(names(lists[1])))] == names(lists[1])
+    assert cluster.ask("GET", cluster.path("secrets"), shardSelector="uid < 5").status == 400
+
+
 # --- writes -----------------------------------------------------------------------------------------------------------
 
 
@@ -526,6 +548,7 @@ def test_a_delete_answers_a_status_or_the_object(cluster: RawCluster, three: lis
     cluster.create("serviceaccounts", account)
     answer = cluster.ask("DELETE", cluster.path("serviceaccounts", "robot"))
     assert (answer.status, answer.body["kind"]) == (200, "ServiceAccount")
+    assert cluster.ask("GET", cluster.path("serviceaccounts", "robot")).status == 404
 
 
 def test_a_delete_has_preconditions(cluster: RawCluster, three: list[Any]) -> None:

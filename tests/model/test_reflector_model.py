@@ -178,6 +178,18 @@ class ReflectorMachine(RuleBasedStateMachine):
                 self.source.expire()
                 self.take_down()
 
+    @rule(turns=st.integers(3, 10), key=keys, forget=st.booleans())
+    def relist(self, turns: int, key: ObjectKey, forget: bool) -> None:
+        """Versions expire, and amid the list that follows an object goes, and the tokens may expire as well."""
+        self.happen("expire")
+        self.source.cut_watches()
+        self.run(0.0)
+        self.sleep(30.0)
+        self.turn(turns)
+        self.change([(key, None)], 0, echo=False)
+        if forget:
+            self.happen("expire")
+
     @rule(event=st.one_of(errors.map(ErrorEvent), st.sampled_from([None, "", "None", "0", "1"]).map(BookmarkEvent)))
     def send(self, event: BookmarkEvent | ErrorEvent) -> None:
         """Each open watch gets an error, or a bookmark that says nothing."""

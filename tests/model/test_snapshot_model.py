@@ -133,7 +133,7 @@ class TightSnapshots(Snapshots, TightMachine):
     """The same under budgets that most indexes break: what is dropped and comes back is so in no snapshot."""
 
 
-Snapshots.TestCase.settings = settings(max_examples=settings().max_examples * 2 // 5, stateful_step_count=25)
-TightSnapshots.TestCase.settings = settings(max_examples=settings().max_examples // 4, stateful_step_count=25)
+Snapshots.TestCase.settings = settings(max_examples=settings().max_examples * 3 // 10, stateful_step_count=25)
+TightSnapshots.TestCase.settings = settings(max_examples=settings().max_examples // 5, stateful_step_count=25)
 TestSnapshotsStayAsTheyWere = Snapshots.TestCase
 TestBudgetsChangeNoSnapshot = TightSnapshots.TestCase

@@ -60,6 +60,7 @@ def seen(view: View[Any]) -> tuple[Any, ...]:
     by_app = by_labels.key("app")
     return (
         view.keys(),
+        list(map(id, view.select(label_selector="app"))),
         list(map(id, view.select())),
         view.tally(by_app),
         view.index_values(by_node),
@@ -478,7 +479,7 @@ def test_a_query_of_a_snapshot_waits_for_the_commit_in_progress(
 
 
 @pytest.mark.parametrize(("locked", "torn"), [(True, False), (False, True)])
-@pytest.mark.parametrize("seam", [(Generation, "at", 0), (Generation, "found_at", 0), (Past, "_untouched", 0)])
+@pytest.mark.parametrize("seam", [(Past, "_in_order", 0), (Past, "_objects", 1), (Past, "_untouched", 0)])
 def test_a_commit_waits_for_the_query_of_a_snapshot(
     monkeypatch: pytest.MonkeyPatch, seam: tuple[type, str, int], locked: bool, torn: bool
 ) -> None:

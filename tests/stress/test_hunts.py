@@ -185,6 +185,9 @@ class Reader:
     def finish(self) -> None:
         """Look for the last time, when nobody writes any more."""
 
+    def close(self) -> None:
+        """Leave nothing behind; may be done again."""
+
 
 class PairReader(Reader):
     """Looks for pairs that are seen apart."""
@@ -356,12 +359,16 @@ class HandlerReader(Reader):
         before, self.counted = self.counted, self.registration.handled
         return 1 + 2 * (self.counted - before)  # a delta and a count each
 
+    def close(self) -> None:
+        """Leave no thread behind."""
+        self.registration.remove()
+        self.registration.join()
+
     def finish(self) -> None:
         for end, heard in self.heard.items():  # two, since the first may be part of what a relist has changed
             self.store.put(pod(end.name, "guests", kind="guest"))
             assert heard.wait(60)  # a deadline, not a duration
-        self.registration.remove()
-        self.registration.join()
+        self.close()
         assert self.errors == []
         assert self.mirror.objects == self.store.get_many(self.store.keys())
 
@@ -404,8 +411,10 @@ def hunt(hunter: type[Reader], reads: int, *, locked: bool = True) -> list[BaseE
     arena.done.set()
     for thread in writers:
         thread.join()
-    for reader in () if found else hunters:
-        run(reader.finish)
+    for reader in hunters:
+        if not found:
+            run(reader.finish)
+        reader.close()
     if not found:
         run(arena.store._check)
     return found

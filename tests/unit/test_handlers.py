@@ -21,6 +21,7 @@ from kindex import (
     Store,
     Updated,
 )
+from kindex.feed import Inbox
 from tests.locks import owned
 from tests.pods import Pod, key, pod, versioned
 from tests.running import DEADLINE, Beside, passed
@@ -637,3 +638,17 @@ def test_two_handlers_may_write_to_each_others_stores() -> None:
     for each in seen:
         each.wait(21)
     end(*registrations)
+
+
+def test_an_error_that_would_come_again_ends_a_registration(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is not raised by the filter, for one change, is reported once: nothing spins."""
+    store: Store[Pod] = Store(name="pods")
+    errors: list[Exception] = []
+
+    def broken(*_arguments: object) -> bool:
+        raise ValueError("broken")
+
+    monkeypatch.setattr(Inbox, "take", broken)
+    registration = store.add_event_handler(print, on_error=lambda error, _delta: errors.append(error))
+    registration.join(20)
+    assert (registration.active, registration.errors, list(map(str, errors))) == (False, 1, ["broken"])

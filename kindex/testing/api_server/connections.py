@@ -42,7 +42,7 @@ _GARBAGE: Final = b'{"kind":"List","items":[{"meta'
 
 
 @attrs.define(eq=False)
-class Service:
+class Shared:
     """What all connections of one server share."""
 
     storage: Storage
@@ -61,8 +61,8 @@ class Connection(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
     disable_nagle_algorithm = True
 
-    def __init__(self, connection: socket.socket, service: Service, inbox: Inbox[Message]) -> None:
-        self._service = service
+    def __init__(self, connection: socket.socket, shared: Shared, inbox: Inbox[Message]) -> None:
+        self._shared = shared
         self._inbox = inbox
         # The base class keeps the client's address and the server for others; here nobody asks.
         super().__init__(connection, "", None)  # type: ignore[arg-type]
@@ -77,15 +77,15 @@ class Connection(BaseHTTPRequestHandler):
         """Say nothing: requests are recorded."""
 
     def _answer(self) -> None:
-        service = self._service
+        shared = self._shared
         length = self.headers.get("Content-Length", "0")
         measured = length.isdecimal() and "Transfer-Encoding" not in self.headers
         body = self.rfile.read(int(length)) if measured else b""
-        request = service.activity.record(self.command, self.path, dict(self.headers), body)
+        request = shared.activity.record(self.command, self.path, dict(self.headers), body)
         try:
             self._check_length(measured=measured)
-            service.faults.note(request)
-            self._wait(service.latency_seconds, until=lambda: False)
+            shared.faults.note(request)
+            self._wait(shared.latency_seconds, until=lambda: False)
             self._meet_before_answer(request)
             self._check_token(request)
             self._serve(request)
@@ -99,7 +99,7 @@ class Connection(BaseHTTPRequestHandler):
         except Truncated:
             self.close_connection = True
         finally:
-            service.activity.answered()
+            shared.activity.answered()
 
     do_GET = do_POST = do_PUT = do_PATCH = do_DELETE = _answer  # noqa: N815 - the base class looks for these
 
@@ -110,26 +110,28 @@ class Connection(BaseHTTPRequestHandler):
             self._send(request, 200, b"ok", {"Content-Type": "text/plain"})
             return
         if not request.resource:
-            document = document_at(request.path, self._service.registry) if request.method == "GET" else None
+            document = document_at(request.path, self._shared.registry) if request.method == "GET" else None
             if document is None:
                 raise unknown_path(request)
             self._send(request, 200, encoded(document))
             return
+        if request.query.get("dryRun"):
+            raise ApiError(400, "this server has no dryRun: it would write")
         resource = self._resource(request)
         rendering = Rendering.accepted(request.headers.get("accept", ""), resource)
         match request.verb:
             case "list":
-                page = list_page(self._service.storage, resource, request, Selection.of(request, resource))
+                page = list_page(self._shared.storage, resource, request, Selection.of(request, resource))
                 self._send(request, 200, rendering.many(page.states, page.metadata))
             case "watch":
                 self._watch(request, rendering)
             case "get":
-                state = self._service.storage.get(resource.name, _key(request))
+                state = self._shared.storage.get(resource.name, _key(request))
                 if state is None:
                     raise not_found(resource.name, request.name)
                 self._send(request, 200, rendering.whole(state))
             case "create":
-                state = self._service.writer.create(resource, _object_in(request), namespace=request.namespace)
+                state = self._shared.writer.create(resource, _object_in(request), namespace=request.namespace)
                 self._send(request, 201, rendering.whole(state))
             case "update" | "patch":
                 self._send(request, 200, rendering.whole(self._change(request, resource)))
@@ -144,7 +146,7 @@ class Connection(BaseHTTPRequestHandler):
             raise ApiError(411, "this server reads bodies of a Content-Length only")
 
     def _check_token(self, request: Request) -> None:
-        token = self._service.token
+        token = self._shared.token
         if token is not None and request.headers.get("authorization") != f"Bearer {token}":
             raise ApiError(401, "the bearer token is not the server's")
 
@@ -154,7 +156,7 @@ class Connection(BaseHTTPRequestHandler):
         Raises:
             ApiError: there is none (404), or it has no such method there (405).
         """
-        resource = self._service.registry.at(request.api_version, request.resource)
+        resource = self._shared.registry.at(request.api_version, request.resource)
         if resource is None or (request.namespace is not None and not resource.namespaced):
             raise unknown_path(request)
         if request.subresource and (request.subresource != "status" or not resource.status):
@@ -167,18 +169,18 @@ class Connection(BaseHTTPRequestHandler):
         return resource
 
     def _watch(self, request: Request, rendering: Rendering) -> None:
-        service = self._service
+        shared = self._shared
         Watch(
             request=request,
             options=WatchOptions.of(request),
             selection=Selection.of(request, rendering.resource),
             rendering=rendering,
-            storage=service.storage,
-            faults=service.faults,
-            activity=service.activity,
+            storage=shared.storage,
+            faults=shared.faults,
+            activity=shared.activity,
             inbox=self._inbox,
             body=WatchBody(self.wfile.write),
-            bookmark_seconds=service.bookmark_seconds,
+            bookmark_seconds=shared.bookmark_seconds,
             send_headers=self._send_watch_headers,
             pause=self._pause,
         ).run()
@@ -187,10 +189,10 @@ class Connection(BaseHTTPRequestHandler):
         part: Part = "status" if request.subresource else ""
         if request.verb == "update":
             new = _object_in(request)
-            return self._service.writer.update(
+            return self._shared.writer.update(
                 resource, _key(request), lambda _: new, part=part, unconditional=not resource.custom
             )
-        return self._service.writer.update(resource, _key(request), _patch_in(request), part=part)
+        return self._shared.writer.update(resource, _key(request), _patch_in(request), part=part)
 
     def _delete(self, request: Request, rendering: Rendering) -> None:
         options = decoded_body(request) if request.body else {}
@@ -198,7 +200,7 @@ class Connection(BaseHTTPRequestHandler):
         if not isinstance(preconditions, dict | None):
             raise ApiError(400, "preconditions are a map")
         resource = rendering.resource
-        state = self._service.writer.delete(resource, _key(request), preconditions)
+        state = self._shared.writer.delete(resource, _key(request), preconditions)
         metadata = state.obj["metadata"]
         if resource.returns_deleted or metadata.get("finalizers"):
             self._send(request, 200, rendering.whole(state))
@@ -208,7 +210,7 @@ class Connection(BaseHTTPRequestHandler):
         self._send(request, 200, encoded(status))
 
     def _delete_collection(self, request: Request, rendering: Rendering) -> None:
-        resource, writer, storage = rendering.resource, self._service.writer, self._service.storage
+        resource, writer, storage = rendering.resource, self._shared.writer, self._shared.storage
         selection = Selection.of(request, resource)
         with storage.lock:
             found = storage.snapshot(resource.name).part(selection.namespace)
@@ -220,7 +222,7 @@ class Connection(BaseHTTPRequestHandler):
 
     def _send(self, request: Request, code: int, body: bytes, headers: dict[str, str] | None = None) -> None:
         """Send an answer, cut, delayed or garbled where a fault says so."""
-        for fault in self._service.faults.take(request, "body"):
+        for fault in self._shared.faults.take(request, "body"):
             match fault.kind:
                 case "garbage":
                     body = _GARBAGE
@@ -253,10 +255,10 @@ class Connection(BaseHTTPRequestHandler):
         self.end_headers()
 
     def _meet_before_answer(self, request: Request) -> None:
-        for fault in self._service.faults.take(request, "request"):
+        for fault in self._shared.faults.take(request, "request"):
             match fault.kind:
                 case "compact":
-                    self._service.storage.compact()
+                    self._shared.storage.compact()
                 case "slow_headers":
                     self._pause(fault)
                 case "status":

@@ -246,7 +246,7 @@ class Faults:
         """Count *request*, before anything is done for it."""
         with self._lock:
             relist = False
-            if page_number(request) == 1 or request.query.get("sendInitialEvents"):
+            if page_number(request) == 1 or request.flag("sendInitialEvents"):
                 place = (request.api_version, request.resource, request.namespace)
                 relist = place in self._listed
                 self._listed.add(place)

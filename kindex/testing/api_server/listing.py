@@ -44,7 +44,7 @@ class ContinueToken(msgspec.Struct, frozen=True):
         try:
             return msgspec.json.decode(base64.urlsafe_b64decode(text), type=cls)
         except (ValueError, msgspec.MsgspecError) as cause:
-            raise ApiError(400, f"continue key is not valid: {cause}") from cause
+            raise ApiError(400, f"the continue token is none of this server's: {cause}") from cause
 
     def __str__(self) -> str:
         """Give the text that clients send back."""
@@ -89,6 +89,8 @@ def list_page(storage: Storage, resource: Resource, request: Request, selection:
     if selection.by_selector:
         states = [state for state in states if selection.matches_selectors(state)]
     metadata: RawObject = {"resourceVersion": str(snapshot.version)}
+    if selection.shard is not None:
+        metadata["shardInfo"] = {"selector": selection.shard.text}
     if limit and len(states) > limit:
         left, states = len(states) - limit, states[:limit]
         page = token.page + 1 if token is not None else 2

@@ -11,6 +11,7 @@ from kindex.errors import SelectorError
 from kindex.objects import text_of
 from kindex.paths import JsonPath
 from kindex.selectors import FieldSelector, LabelSelector
+from kindex.testing.api_server.sharding import ShardSelector
 from kindex.testing.api_server.statuses import ApiError
 
 if TYPE_CHECKING:
@@ -33,17 +34,19 @@ _IF_ABSENT: Final[Mapping[str, str]] = {
 
 @attrs.frozen
 class Selection:
-    """A namespace (None: all), a label selector and a field selector.
+    """A namespace (None: all), a label selector, a field selector and a shard selector.
 
     Attributes:
         namespace: the one that the path names.
         labels: the label selector.
         fields: the field selector.
+        shard: the shard selector, or None.
     """
 
     namespace: str | None
     labels: LabelSelector
     fields: FieldSelector
+    shard: ShardSelector | None
 
     @classmethod
     def of(cls, request: Request, resource: Resource) -> Selection:
@@ -56,16 +59,17 @@ class Selection:
             labels = LabelSelector.parse(request.query.get("labelSelector", ""))
             fields = FieldSelector.parse(request.query.get("fieldSelector", ""))
         except SelectorError as cause:
-            raise ApiError(400, f"unable to parse: {cause}") from cause
+            raise ApiError(400, str(cause)) from cause
         for requirement in fields.requirements:
             if requirement.field not in (*_OF_EVERY_KIND, *resource.fields):
-                raise ApiError(400, f"field label not supported: {requirement.field}")
-        return cls(request.namespace, labels, fields)
+                raise ApiError(400, f"{resource.name} cannot be selected by {requirement.field}")
+        shard = request.query.get("shardSelector")
+        return cls(request.namespace, labels, fields, ShardSelector.parse(shard) if shard else None)
 
     @property
     def by_selector(self) -> bool:
         """Whether anything but the namespace is asked."""
-        return not (self.labels.empty and self.fields.empty)
+        return not (self.labels.empty and self.fields.empty and self.shard is None)
 
     def matches(self, state: ObjectState) -> bool:
         """Tell whether the object is one of these. Only a field selector decodes it."""
@@ -76,6 +80,8 @@ class Selection:
     def matches_selectors(self, state: ObjectState) -> bool:
         """Tell whether the selectors admit the object, whatever its namespace."""
         if not self.labels.matches(state.labels):
+            return False
+        if self.shard is not None and not self.shard.matches(state):
             return False
         if self.fields.empty:
             return True

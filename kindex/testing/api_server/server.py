@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final, Self
 from kindex.keys import ObjectKey
 from kindex.objects import key_of
 from kindex.testing.api_server.activity import Activity
-from kindex.testing.api_server.connections import Connection, Service
+from kindex.testing.api_server.connections import Connection, Shared
 from kindex.testing.api_server.faults import Faults
 from kindex.testing.api_server.inboxes import Inbox
 from kindex.testing.api_server.kubeconfigs import TlsFiles, kubeconfig
@@ -80,7 +80,7 @@ class ApiServer:
         self._writer = Writer(self._storage, self._registry)
         self._activity = Activity()
         self._faults = Faults(self._wake)
-        self._service = Service(
+        self._shared = Shared(
             storage=self._storage,
             registry=self._registry,
             writer=self._writer,
@@ -93,12 +93,13 @@ class ApiServer:
         self._tls = tls
         self._context = _context(tls) if tls is not None else None
         self._lock = threading.Lock()
-        self._stopping = False  # guarded by _lock, as is the next
+        self._stopping = False
+        # guarded by _lock
         self._connections: dict[threading.Thread, tuple[socket.socket, Inbox[Message]]] = {}
+        self.load(objects)
         self._listener = socket.create_server((_HOST, 0), backlog=_WAITING_CLIENTS)
         self._port: int = self._listener.getsockname()[1]
         self._accepting = threading.Thread(target=self._accept, name="kindex ApiServer", daemon=True)
-        self.load(objects)
 
     # --- running --------------------------------------------------------------------------------------------------
 
@@ -117,10 +118,9 @@ class ApiServer:
 
     def stop(self) -> None:
         """Cut all connections, and return when no thread is left; again, it does nothing."""
-        with self._lock:
-            if self._stopping:
-                return
-            self._stopping = True
+        if self._stopping:
+            return
+        self._stopping = True
         if self._accepting.ident is not None:
             # accept() is not woken by closing its socket everywhere; by a client it is.
             with contextlib.suppress(OSError):
@@ -129,10 +129,11 @@ class ApiServer:
         self._listener.close()
         with self._lock:
             connections = dict(self._connections)
-        for thread, (connection, _) in connections.items():
+        for connection, _ in connections.values():
             with contextlib.suppress(OSError):
                 # Not SSLSocket's own, which would drop the session under the thread that uses it.
                 socket.socket.shutdown(connection, socket.SHUT_RDWR)
+        for thread in connections:
             thread.join()
 
     @property
@@ -143,11 +144,11 @@ class ApiServer:
     @property
     def token(self) -> str | None:
         """The bearer token that clients must send; another one can be set at any time."""
-        return self._service.token
+        return self._shared.token
 
     @token.setter
     def token(self, token: str | None) -> None:
-        self._service.token = token
+        self._shared.token = token
 
     # --- clients --------------------------------------------------------------------------------------------------
 
@@ -232,10 +233,11 @@ class ApiServer:
 
         Raises:
             ApiError: there is none.
+            InvalidObjectError: it has no name.
         """
         resource = self._registry.of_object(obj)
-        metadata = obj.get("metadata") or {}
-        key = _key(resource, metadata.get("name", ""), metadata.get("namespace"))
+        namespace, name = key_of(obj)
+        key = _key(resource, name, namespace)
         return _whole(resource, self._writer.update(resource, key, lambda _: obj, trusted=True))
 
     def delete(self, resource: RawObject | str | Resource, name: str = "", *, namespace: str | None = None) -> None:
@@ -243,6 +245,7 @@ class ApiServer:
 
         Raises:
             ApiError: there is none.
+            InvalidObjectError: it has no name.
         """
         if isinstance(resource, dict):
             found, (namespace, name) = self._registry.of_object(resource), key_of(resource)
@@ -251,7 +254,7 @@ class ApiServer:
         self._writer.delete(found, _key(found, name, namespace))
 
     def load(self, objects: Iterable[RawObject]) -> None:
-        """Create many objects at once; 20,000 pods in a third of a second.
+        """Create many objects at once; 20,000 pods of 2 kB take 0.7 s.
 
         Raises:
             ApiError: as ``create``; the objects before are there then.
@@ -307,6 +310,9 @@ class ApiServer:
     def _accept(self) -> None:
         while True:
             connection, _ = self._listener.accept()
+            if self._stopping:
+                connection.close()
+                return
             if self._context is not None:
                 # The handshake is the connection's own affair: a client that is slow with it keeps nobody waiting.
                 try:
@@ -318,21 +324,15 @@ class ApiServer:
                 target=self._converse, args=(connection, inbox), name="kindex ApiServer", daemon=True
             )
             with self._lock:
-                stopping = self._stopping
-                if not stopping:
-                    self._connections[thread] = (connection, inbox)
-                    thread.start()
-            if stopping:
-                connection.close()
-                inbox.close()
-                return
+                self._connections[thread] = (connection, inbox)
+            thread.start()
 
     def _converse(self, connection: socket.socket, inbox: Inbox[Message]) -> None:
         try:
             with contextlib.suppress(OSError):
                 if isinstance(connection, ssl.SSLSocket):
                     connection.do_handshake()
-                Connection(connection, self._service, inbox)
+                Connection(connection, self._shared, inbox)
         finally:
             connection.close()
             with self._lock:

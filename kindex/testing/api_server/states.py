@@ -8,7 +8,7 @@ import attrs
 import msgspec
 
 from kindex.keys import ObjectKey
-from kindex.objects import labels_of
+from kindex.objects import labels_of, uid_of
 from kindex.testing.api_server.statuses import ApiError
 
 if TYPE_CHECKING:
@@ -37,12 +37,14 @@ class ObjectState:
     Attributes:
         key: its namespace and name.
         version: its resource version.
+        uid: its uid.
         labels: its labels, for selectors.
         tail: its JSON, from behind the opening brace.
     """
 
     key: ObjectKey
     version: int
+    uid: str
     labels: Mapping[str, object]
     tail: bytes
 
@@ -62,7 +64,7 @@ class ObjectState:
         except (TypeError, ValueError, OverflowError, RecursionError, msgspec.MsgspecError) as cause:
             raise ApiError(400, f"an object is JSON: {cause}") from cause
         key = ObjectKey(metadata.get("namespace") or "", metadata["name"])
-        return cls(key, version, dict(labels_of(obj)), tail)
+        return cls(key, version, uid_of(obj), dict(labels_of(obj)), tail)
 
     @property
     def path(self) -> str:
@@ -80,6 +82,14 @@ class ObjectState:
         return ObjectState.of(self.obj, version)
 
 
+def _head_of(rendering: Rendering) -> bytes:
+    """Give what stands before a state's tail in a whole object."""
+    if rendering.metadata_only:
+        return _METADATA_HEAD
+    resource = rendering.resource
+    return b'{"kind":%s,"apiVersion":%s,' % (encoded(resource.kind), encoded(resource.api_version))
+
+
 @attrs.frozen
 class Rendering:
     r"""How states are shown to one client: as objects of *resource*, or their metadata alone.
@@ -92,6 +102,7 @@ class Rendering:
 
     resource: Resource
     metadata_only: bool = False
+    head: bytes = attrs.field(init=False, default=attrs.Factory(_head_of, takes_self=True))
 
     @classmethod
     def accepted(cls, accept: str, resource: Resource) -> Rendering:
@@ -108,13 +119,6 @@ class Rendering:
                 return cls(resource, metadata_only=bool(form))
         raise ApiError(406, f"this server has application/json and PartialObjectMetadata(List), not {accept}")
 
-    @property
-    def head(self) -> bytes:
-        """What stands before a state's tail in a whole object."""
-        if self.metadata_only:
-            return _METADATA_HEAD
-        return b'{"kind":%s,"apiVersion":%s,' % (encoded(self.resource.kind), encoded(self.resource.api_version))
-
     def whole(self, state: ObjectState) -> bytes:
         """Give the JSON of one object."""
         return self.head + self._tail(state)
@@ -127,8 +131,8 @@ class Rendering:
             kind, api_version = f"{self.resource.kind}List", self.resource.api_version
         envelope = encoded({"kind": kind, "apiVersion": api_version, "metadata": metadata})
         head = self.head if self.metadata_only or self.resource.custom else b"{"
-        items = b",".join([head + self._tail(state) for state in states])
-        return b'%s,"items":[%s]}\n' % (envelope[:-1], items)
+        items = (b"," + head).join([self._tail(state) for state in states])
+        return b"".join((envelope[:-1], b',"items":[', head if states else b"", items, b"]}\n"))
 
     def event(self, kind: EventType, state: ObjectState) -> bytes:
         """Give the line of a watch that says what happened to one object."""

@@ -152,7 +152,7 @@ class Watch:
         timeout = self.options.timeout_seconds
         ends = started + timeout if timeout is not None else float("inf")
         bookmark_at = started + self.bookmark_seconds if self.options.bookmarks else float("inf")
-        while True:
+        while (now := time.monotonic()) < ends:
             match self.inbox.take():
                 case Change() as change if change.version > self.options.version:
                     self._send_change(change)
@@ -164,9 +164,6 @@ class Watch:
                     self.body.flush()
                     if not self.inbox.empty or any(fault.kind == "stall" for fault in due):
                         continue  # a stall may have swallowed the wake for what came meanwhile
-                    now = time.monotonic()
-                    if now >= ends:
-                        return
                     if now >= bookmark_at:
                         bookmark_at = now + self.bookmark_seconds
                         self.storage.bookmark(self.inbox)

@@ -73,28 +73,19 @@ class Writer:
             ApiError: it is no object of this resource (400), has no name (422), or is there already (409).
         """
         metadata = _metadata_of(resource, obj)
-        if resource.namespaced:
-            place = namespace or metadata.get("namespace") or "default"
-            if metadata.get("namespace") not in (None, "", place):
-                raise ApiError(400, f"the object's namespace {metadata['namespace']!r} is not the path's, {place!r}")
-            metadata = {**metadata, "namespace": place}
-        else:
-            metadata = {name: value for name, value in metadata.items() if name != "namespace"}
-        if not trusted and metadata.get("resourceVersion"):
-            raise ApiError(500, "resourceVersion should not be set on objects to be created", reason="")
         made = {**obj, "metadata": metadata}
-        if not trusted and resource.status:
-            made.pop("status", None)
+        if not trusted:
+            _drop_what_is_the_servers(resource, made)
+        _place(resource, metadata, namespace, trusted=trusted)
         with self.storage.lock:
             metadata["name"] = self._name_for(resource, metadata)
             key = ObjectKey(metadata.get("namespace", ""), metadata["name"])
             if self.storage.get(resource.name, key) is not None:
                 raise ApiError(409, f'{resource.name} "{key.name}" already exists', reason="AlreadyExists")
-            given = metadata if trusted else {}
-            metadata["uid"] = given.get("uid") or str(uuid.UUID(int=self._random.getrandbits(128), version=4))
-            metadata["creationTimestamp"] = given.get("creationTimestamp") or _now()
+            metadata["uid"] = metadata.get("uid") or str(uuid.UUID(int=self._random.getrandbits(128), version=4))
+            metadata["creationTimestamp"] = metadata.get("creationTimestamp") or _now()
             if resource.generation:
-                metadata["generation"] = given.get("generation") or 1
+                metadata["generation"] = metadata.get("generation") or 1
             if resource.name == DEFINITIONS:
                 self._serve(made)
                 made = established(made)
@@ -195,7 +186,7 @@ class Writer:
             return str(metadata["name"])
         stem = metadata.get("generateName")
         if not stem:
-            raise invalid("metadata.name", "name or generateName is required", cause="FieldValueRequired")
+            raise invalid("metadata.name", "a name is needed, or a generateName", cause="FieldValueRequired")
         while True:
             made: str = stem + "".join(self._random.choices(_SUFFIX_LETTERS, k=5))
             if self.storage.get(resource.name, ObjectKey(metadata.get("namespace", ""), made)) is None:
@@ -223,6 +214,27 @@ def _metadata_of(resource: Resource, obj: RawObject) -> RawObject:
     return dict(metadata)
 
 
+def _drop_what_is_the_servers(resource: Resource, new: RawObject) -> None:
+    """Take from a *new* object what a client cannot say."""
+    if new["metadata"].get("resourceVersion"):
+        raise ApiError(500, "an object that is to be created has no resourceVersion yet", reason="")
+    for member in ("uid", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds", "generation"):
+        new["metadata"].pop(member, None)
+    if resource.status:
+        new.pop("status", None)
+
+
+def _place(resource: Resource, metadata: RawObject, namespace: str | None, *, trusted: bool) -> None:
+    """Put a new object into the *namespace* of the path, or into its own."""
+    own = metadata.pop("namespace", None)
+    if resource.namespaced:
+        metadata["namespace"] = namespace or own or "default"
+        if own not in (None, "", metadata["namespace"]):
+            raise ApiError(400, f"the object's namespace {own!r} is not the path's, {namespace!r}")
+    elif own and trusted:  # a slip of a test; of clients it is forgiven
+        raise ApiError(400, f"{resource.name} have no namespace here; declare them with ApiServer(resources=...)")
+
+
 def _check_names(key: ObjectKey, new: RawObject) -> None:
     """Refuse a *new* object that names itself otherwise than the path does."""
     metadata = new["metadata"]
@@ -238,7 +250,7 @@ def _check_preconditions(resource: Resource, old: RawObject, new: RawObject, *, 
         raise ApiError(409, f"uid is {held['uid']}, not {metadata['uid']}: it is another object now")
     version = metadata.get("resourceVersion")
     if not version and not unconditional:
-        raise invalid("metadata.resourceVersion", "must be specified for an update")
+        raise invalid("metadata.resourceVersion", "a replacement says which version it replaces")
     if version and version != held["resourceVersion"]:
         raise ApiError(
             409, f'{resource.name} "{held["name"]}" was modified meanwhile; apply the change to its latest state'
