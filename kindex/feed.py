@@ -236,7 +236,8 @@ class Inbox(Generic[T]):
 
     def opened(self) -> Iterator[Change[T]]:
         """Give the changes that are in hand. Not under the lock: relists are compared."""
-        return chain.from_iterable([part.changes() if isinstance(part, (Relist, Resync)) else part for part in self.hand])
+        hand = self.hand
+        return chain.from_iterable([each.changes() if isinstance(each, (Relist, Resync)) else each for each in hand])
 
     def _waiting_at(self, generation: Generation[T]) -> Sequence[Part[T]]:
         """Give what waits. The caller holds the lock."""
