@@ -296,21 +296,3 @@ def column_bytes(slots: int, values: int) -> int:
 def ids_bytes(values: int) -> int:
     """Predict the ints that number *values*, from 1 on."""
     return INT_BYTES * max(0, values + 1 - CACHED_INTS)
-
-
-def lazy_bytes(obj: LazyObject) -> int:
-    """Count what a LazyObject takes, in 3 us; within 4 % of what the allocator gives for pods.
-
-    >>> from kindex import LazyObject
-    >>> pod = LazyObject.from_dict({"metadata": {"name": "a", "labels": {"app": "web"}}, "data": "x" * 5_000})
-    >>> 5_000 < lazy_bytes(pod) < 6_000
-    True
-    """
-    fields = obj._fields
-    total = sys.getsizeof(obj.raw) + sys.getsizeof(obj) + sys.getsizeof(obj.metadata) + sys.getsizeof(fields)
-    for value in (*msgspec.structs.astuple(obj.metadata), *fields):
-        if isinstance(value, dict):
-            total += sys.getsizeof(value) + sum(map(sys.getsizeof, (*value.keys(), *value.values())))
-        elif value is not None:
-            total += sys.getsizeof(value)
-    return total

@@ -26,7 +26,7 @@ from kindex.footprints import (
     allocated,
     bitmap_bytes,
     ids_bytes,
-    lazy_bytes,
+    object_bytes,
     shallow_bytes,
 )
 from kindex.indexers.base import Indexer
@@ -509,7 +509,7 @@ def _objects_counted(core: Core[Any], slots: SlotTable[Any]) -> int | None:
         objects = [obj for obj in slots.objects if obj is not None]
     if not objects or any(type(obj) is not LazyObject for obj in objects):
         return None
-    return sum(map(lazy_bytes, objects))
+    return sum(object_bytes(obj) or 0 for obj in objects)
 
 
 def _slots_counted(core: Core[Any], slots: SlotTable[Any]) -> tuple[int, int, int]:

@@ -15,7 +15,7 @@ import msgspec
 
 from kindex.deltas import Delta
 from kindex.errors import ObjectBudgetError
-from kindex.footprints import lazy_bytes
+from kindex.footprints import object_bytes
 from kindex.lazy import LazyObject
 
 OnObjectBudget: TypeAlias = Literal["warn", "stop"]
@@ -121,16 +121,16 @@ class ObjectTally:
         if obj is None:
             return 0
         if type(obj) is LazyObject:
-            return lazy_bytes(obj)
+            return object_bytes(obj) or 0
         self._seen += 1
         if self._seen <= _SAMPLED or self._seen % _SAMPLED == 0:
             self._measured += 1
-            self._measured_bytes += deep_bytes(obj)
+            self._measured_bytes += object_bytes(obj) or deep_bytes(obj)
         return self._measured_bytes // self._measured
 
 
 def deep_bytes(obj: object) -> int:
-    """Count what an object takes with all that is in it, each part once.
+    """Count what an object of any type takes with all that is in it, each part once; of a Struct or the like.
 
     >>> deep_bytes({"a": ["x" * 1_000] * 2}) < 1_500
     True

@@ -10,8 +10,8 @@ from typing import Any
 import msgspec
 import pytest
 
-from kindex import Informer, LazyObject, NotSyncedError, ObjectBudgetError
-from kindex.footprints import lazy_bytes
+from kindex import Informer, NotSyncedError, ObjectBudgetError
+from kindex.footprints import object_bytes
 from kindex.informer.object_budgets import ObjectGauge, deep_bytes
 from kindex.sources.base import ListRequest
 from kindex.testing import FakeSource
@@ -111,11 +111,11 @@ def test_what_is_counted_follows_the_store() -> None:
         source.delete(key("p2"))
         source.add(big("new", 20))
         pods.wait_version(source.resource_version, PATIENCE, namespace="prod")
-        assert informer.stats.object_bytes == sum(map(lazy_bytes, pods))
+        assert informer.stats.object_bytes == sum(map(object_bytes, pods))
         source.expire()
         source.end_watches()
         until(informer, lambda: informer.stats.relists and informer.live)
-        assert informer.stats.object_bytes == sum(map(lazy_bytes, pods))
+        assert informer.stats.object_bytes == sum(map(object_bytes, pods))
         informer.remove_namespace("prod")
         assert informer.stats.object_bytes == 0
 
@@ -126,7 +126,7 @@ def test_a_list_that_begins_anew_is_not_counted_twice() -> None:
     source.fail("page", 410)
     informer = Informer(source, objects="lazy", object_budget="1GB", page_size=10)
     with informer as pods:
-        assert informer.stats.object_bytes == sum(map(lazy_bytes, pods))
+        assert informer.stats.object_bytes == sum(map(object_bytes, pods))
         assert len(pods) == 20
 
 
@@ -143,19 +143,12 @@ def test_memory_knows_the_objects_and_what_was_saved() -> None:
     made["metadata"]["managedFields"] = [{"manager": "x" * 5_000}]
     with Informer(FakeSource([made], name="pods"), objects="lazy") as pods:
         report = pods.memory()
-        assert report.object_bytes == sum(map(lazy_bytes, pods))
+        assert report.object_bytes == sum(map(object_bytes, pods))
         assert 5_000 < report.saved_bytes < 5_100
         assert "objects 10." in str(report)
         assert "transforms dropped 4.9 KiB of JSON" in str(report)
     with Informer(FakeSource([made], name="pods")) as pods:
         assert pods.memory().object_bytes is None
-
-
-def test_lazy_objects_are_counted_as_they_are() -> None:
-    """Their bytes, their metadata, and the values that were taken for indexers."""
-    small = LazyObject.from_dict({"metadata": {"name": "a", "labels": {"app": "web"}}})
-    large = LazyObject.from_dict({"metadata": {"name": "a", "labels": {"app": "web"}}, "data": "x" * 5_000})
-    assert lazy_bytes(large) - lazy_bytes(small) == len(large.raw) - len(small.raw)
 
 
 class Struct(msgspec.Struct):
