@@ -109,7 +109,11 @@ class ObjectTally:
     def changed(self, deltas: Sequence[Delta[Any]]) -> None:  # Any: of whatever objects
         """Count what a commit did."""
         for delta in deltas:
-            self.stored += self._bytes_of(delta.new) - self._bytes_of(delta.old)
+            old, new = delta.old, delta.new
+            if type(old) is LazyObject and type(new) is LazyObject:
+                self.stored += len(new.raw) - len(old.raw)  # what else differs is little, and measuring it takes 8 us
+            else:
+                self.stored += self._bytes_of(new) - self._bytes_of(old)
         self._gauge.check()
 
     def clear(self) -> None:
