@@ -7,7 +7,8 @@ from typing import Any, Generic, TypeVar
 
 import msgspec
 
-from kindex import decoding
+from kindex import envelopes
+from kindex.decoding import Decoder
 from kindex.errors import DecodeError
 from kindex.lazy import LazyObject
 from kindex.objects import resource_version_of, text_of
@@ -23,12 +24,13 @@ class Reading(Generic[T]):
     Args:
         decoder: makes the objects.
 
-    >>> reading = Reading(decoding.DictDecoder())
+    >>> from kindex.decoding import DictDecoder
+    >>> reading = Reading(DictDecoder())
     >>> reading.event(b'{"type": "BOOKMARK", "object": {"metadata": {"resourceVersion": "9"}}}')
     BookmarkEvent(resource_version='9', initial_events_end=False)
     """
 
-    def __init__(self, decoder: decoding.Decoder[T]) -> None:
+    def __init__(self, decoder: Decoder[T]) -> None:
         self._decoder = decoder
         self._lock = threading.Lock()  # a decoder is for one thread at a time
 
@@ -59,13 +61,13 @@ class Reading(Generic[T]):
         except DecodeError as error:
             raise (_status_in(line) or _protocol_error(error)) from error
         match event:
-            case decoding.ObjectEvent(type=change, object=obj):
+            case envelopes.ObjectEvent(type=change, object=obj):
                 return ObjectEvent(change, obj, _version_of(obj, line))
-            case decoding.BookmarkEvent(resource_version=version, initial_events_end=ends):
+            case envelopes.BookmarkEvent(resource_version=version, initial_events_end=ends):
                 return BookmarkEvent(version, ends)
-            case decoding.SkippedEvent(resource_version=version):
+            case envelopes.SkippedEvent(resource_version=version):
                 return BookmarkEvent(version)
-            case decoding.ErrorEvent(status=status):
+            case envelopes.ErrorEvent(status=status):
                 return ErrorEvent(SourceError.of_status(status.raw))
 
 
