@@ -40,6 +40,18 @@ class AsyncClientSource(Generic[T]):
 
     Raises:
         ResourceError: *client* is none, or is not for asyncio.
+
+    >>> from kindex.decoding import DictDecoder
+    >>> from kindex.testing import ApiServer
+    >>> from kubernetes.aio import config
+    >>> async def names(kubeconfig):
+    ...     async with await config.new_client_from_config_dict(kubeconfig) as client:
+    ...         source = AsyncClientSource(Resource("v1", "pods"), client, decoder=DictDecoder())
+    ...         page = await source.list_page(ListRequest())
+    ...     return [pod["metadata"]["name"] for pod in page.objects]
+    >>> with ApiServer([{"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "web-1"}}]) as server:
+    ...     asyncio.run(names(server.config()))
+    ['web-1']
     """
 
     def __init__(

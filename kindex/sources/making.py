@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeAlias, TypedDict, TypeVar, runtime_checkable
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias, TypedDict, TypeVar
 
 import attrs
 
@@ -20,21 +20,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 
-@runtime_checkable
-class NamedKind(Protocol):
-    """A kind with the client to ask; *plural* None is for discovery to find."""
-
-    @property
-    def api_version(self) -> str: ...  # noqa: D102 - as Kind's, as is the next
-    @property
-    def kind(self) -> str: ...  # noqa: D102
-    @property
-    def plural(self) -> str | None: ...  # noqa: D102 - see above, as for the next
-    @property
-    def client(self) -> AnyApiClient: ...  # noqa: D102
-
-
-Listable: TypeAlias = ListFunction | str | Resource | Kind | NamedKind
+Listable: TypeAlias = ListFunction | str | Listed
 """A list function of a client, bound; a path; a resource or a kind."""
 
 
@@ -135,9 +121,6 @@ def _asked(
             listed: Listed = Resource.parse(what)
         case Resource() | Kind():
             listed = what
-        case NamedKind():
-            listed = Resource.named(what.api_version, what.kind, plural=what.plural)
-            client = client or what.client
         case _:
             call = read_list_function(
                 what,

@@ -7,7 +7,8 @@ from typing import Any, Generic, TypeVar
 
 import msgspec
 
-from kindex import decoding, envelopes
+from kindex import envelopes
+from kindex.decoding import Decoder
 from kindex.errors import DecodeError
 from kindex.lazy import LazyObject
 from kindex.objects import resource_version_of, text_of
@@ -23,12 +24,13 @@ class Reading(Generic[T]):
     Args:
         decoder: makes the objects.
 
-    >>> reading = Reading(decoding.DictDecoder())
+    >>> from kindex.decoding import DictDecoder
+    >>> reading = Reading(DictDecoder())
     >>> reading.event(b'{"type": "BOOKMARK", "object": {"metadata": {"resourceVersion": "9"}}}')
     BookmarkEvent(resource_version='9', initial_events_end=False)
     """
 
-    def __init__(self, decoder: decoding.Decoder[T]) -> None:
+    def __init__(self, decoder: Decoder[T]) -> None:
         self._decoder = decoder
         self._lock = threading.Lock()  # a decoder is for one thread at a time
 

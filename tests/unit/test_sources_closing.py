@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import socket
 import threading
 from collections.abc import Callable
 from typing import Any
@@ -68,3 +69,18 @@ def test_closing_a_source_ends_its_watches() -> None:
         source.close()
         assert str(caught(lambda: next(events))) == "the source is closed"
         never.set()
+
+
+def test_closing_a_source_that_connects(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A connection that comes about after the close is not used."""
+    look_up = socket.getaddrinfo
+
+    def close_meanwhile(*args: Any, **named: Any) -> Any:
+        source.close()
+        return look_up(*args, **named)
+
+    with ScriptedServer([]) as server, connected(SYNC, server.config) as client:
+        source = client.source()
+        monkeypatch.setattr(socket, "getaddrinfo", close_meanwhile)
+        assert str(caught(lambda: source.list_page(ListRequest()))) == "the source is closed"
+        assert server.heads in ([], [""])

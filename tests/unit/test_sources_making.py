@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-import attrs
 import pytest
 
 from kindex.decoding import LazyDecoder
@@ -17,16 +16,6 @@ from kindex.testing import ApiServer
 from tests.sources import ASYNC_PACKAGES, SYNC, connected, plain_config
 
 PODS = Resource("v1", "pods")
-
-
-@attrs.frozen
-class Named:
-    """A kind and its client, as an informer keeps them."""
-
-    api_version: str
-    kind: str
-    plural: str | None
-    client: object
 
 
 @pytest.fixture
@@ -48,15 +37,14 @@ def test_what_can_be_listed(client: Any) -> None:
     assert (of_function.api_version, of_function.plural, of_function.namespaced) == ("v1", "pods", True)
     assert listed("/api/v1/pods", client=client) == PODS
     assert listed(PODS, client=client) == PODS
-    assert listed(Named("v1", "Pod", "pods", client)) == PODS
+    assert listed(Resource.named("v1", "Pod", plural="pods"), client=client) == PODS
 
 
-def test_a_kind_without_its_plural(client: Any) -> None:
-    """A kind is looked up by the client that comes with it, or is given."""
+def test_a_kind_without_its_plural() -> None:
+    """A kind is looked up by the client that is given."""
     with ApiServer() as server, server.api_client() as api:
-        assert listed(Named("v1", "Pod", None, api)) == Resource("v1", "pods", namespaced=True)
+        assert listed(Resource.named("v1", "Pod"), client=api) == Resource("v1", "pods", namespaced=True)
         assert listed(Kind("v1", "Node"), client=api) == Resource("v1", "nodes", namespaced=False)
-        assert listed(Named("v1", "Pod", None, client), client=api) == Resource("v1", "pods", namespaced=True)
 
 
 def test_narrowing(client: Any) -> None:
@@ -65,7 +53,7 @@ def test_narrowing(client: Any) -> None:
 
     narrow = {"namespace": "prod", "label_selector": "app=web", "field_selector": "spec.nodeName=n1"}
     wanted = (("labelSelector", "app=web"), ("fieldSelector", "spec.nodeName=n1"))
-    for what in (CoreV1Api(client).list_namespaced_pod, "/api/v1/pods", PODS, Named("v1", "Pod", "pods", client)):
+    for what in (CoreV1Api(client).list_namespaced_pod, "/api/v1/pods", PODS):
         resource = listed(what, **({} if callable(what) else {"client": client}), **narrow)
         assert (resource.path(), sorted(resource.selectors)) == ("/api/v1/namespaces/prod/pods", sorted(wanted))
 

@@ -87,7 +87,12 @@ def test_what_is_no_event(text: bytes) -> None:
     assert caught.value.kind is ErrorKind.PROTOCOL
 
 
-@pytest.mark.parametrize("text", [b"", b"<html>", b"[]", b'{"items": {}}', b'{"kind": "Pod"}', b'{"items": [1]}'])
+DEEP = b"[" * 100_000 + b'"Status"'
+
+
+@pytest.mark.parametrize(
+    "text", [b"", b"<html>", b"[]", b'{"items": {}}', b'{"kind": "Pod"}', b'{"items": [1]}', b'"Status"', DEEP]
+)
 def test_what_is_no_list(text: bytes) -> None:
     """A body that is no list is an error of the protocol: an empty page would delete everything."""
     with pytest.raises(SourceError) as caught:
