@@ -331,8 +331,6 @@ class Feed(Generic[T]):
 
     def join(self, inbox: Inbox[T], route: Route) -> None:
         """Tell *inbox* of each commit from now on. The caller holds the lock."""
-        if not self._inboxes:
-            self._schema = route.schema
         self._inboxes[inbox] = None
         self._place(inbox, route)
 

@@ -6,6 +6,7 @@ What was typed and cannot be ends with code 2, what was read and cannot be with 
 from __future__ import annotations
 
 import io
+import signal
 import sys
 import traceback
 from contextlib import contextmanager
@@ -46,6 +47,7 @@ class _Group(TyperGroup):
         try:
             return super().invoke(ctx)
         except KeyboardInterrupt:
+            signal.signal(signal.SIGINT, signal.SIG_IGN)  # it is ending: a second one would change how
             raise typer.Exit(INTERRUPTED) from None
         except BrokenPipeError:
             raise  # typer ends quietly

@@ -60,6 +60,9 @@ class Followed:
             for overflow in ("merge", "close")
         ]
         self.followers.append(store.follow(label_selector="app=web"))  # it has not looked at all
+        self.woken: set[int] = set()
+        for number, follower in enumerate(self.followers):  # as a task would that waits
+            follower._inbox.wakers[partial(self.woken.add, number)] = None
         store.put(REBORN["k"])
         store.put(NEW["a"])
         store.put(LEFT["b"])
@@ -168,6 +171,7 @@ def test_nothing_is_lost_or_told_twice_by_a_commit_that_was_cut_short(
         last = versioned(pod("last", app="web"), "u-last")
         store.put(last)
         assert followed.unheard() == [], f"interrupted at point {number}"
+        assert followed.woken == set(range(7)), f"interrupted at point {number}"
         assert {delta.new is last for told in followed.told() for delta in told} == {True}
         store._check()
     assert hit > 3
@@ -455,9 +459,13 @@ def test_a_follower_goes_on_in_a_child_by_itself() -> None:
     for follower in followers:
         assert follower.take() == []
     store.put(pod("a", app="web"))
+    woken: list[int] = []
+    for follower in followers:
+        follower._inbox.wakers[partial(woken.append, 1)] = None  # of a task of the parent
 
     def act() -> None:
         store.put(pod("b", app="web"))
+        assert woken == []
         for follower in followers:
             assert names(follower.take()) == ["a", "b"]
         waiting = Beside(followers[0].next)

@@ -11,6 +11,7 @@ import signal
 import subprocess
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 from rich.console import Console as Terminal
@@ -20,12 +21,23 @@ import kindex.cli.app as command_line
 from kindex import __main__
 from kindex.cli.app import app
 
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
 POD = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "a", "namespace": "x"}}
 
 
 def _run(*arguments: str, stdin: bytes = json.dumps(POD).encode()) -> tuple[int, str, str]:
     result = CliRunner().invoke(app, list(arguments), input=stdin)
     return result.exit_code, result.stdout, result.stderr
+
+
+@pytest.fixture(autouse=True)
+def _interrupts_are_heard() -> Iterator[None]:
+    """A shell lets what it starts in the background ignore SIGINT, and so would the commands here."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
 
 
 def _command(*arguments: str) -> subprocess.Popen[bytes]:

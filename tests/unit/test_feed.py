@@ -385,25 +385,31 @@ class Mortal:
 
 
 @pytest.mark.parametrize("overflow", ["merge", "close"])
+@pytest.mark.parametrize("how", ["close", "forget"])
+@pytest.mark.parametrize("swapped", [False, True])
 def test_what_a_follower_let_go_of_is_finalized_when_the_lock_is_free(
-    overflow: Any, monkeypatch: pytest.MonkeyPatch
+    overflow: Any, how: str, swapped: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Pending objects are users' objects: none goes under the lock, also when the follower is too slow or gone."""
     monkeypatch.setattr("kindex.following.LIMIT", 5)
     stores: list[Store[Any]] = [Store()]
     seen: list[bool] = []
     store = stores[0]
-    followers = [store.follow(replay=False, overflow=overflow) for _ in range(2)]
+    followers = [store.follow(replay=False, overflow=overflow)]
     for _ in range(20):
         store.put(Mortal("a", stores, seen))
         store.delete(key("a"))
         store.put(Mortal("b", stores, seen))
-    store.replace([pod("c")])
-    followers.pop()  # it closes itself
+    if swapped:
+        store.replace([pod("c")])
+    else:
+        store.put(pod("b"))
+    follower = followers.pop()
+    if how == "close":
+        follower.close()
+    del follower
     gc.collect()
     store.put(pod("c"))
-    followers.pop().close()
-    gc.collect()
     assert len(seen) == 40
     assert not any(seen)
 

@@ -13,6 +13,7 @@ import pytest
 from kindex import (
     Added,
     Deleted,
+    FieldIndexer,
     FollowerTooSlow,
     InCommitError,
     LabelIndexer,
@@ -72,6 +73,20 @@ def test_what_came_before_the_first_look_is_part_of_the_replay() -> None:
         store.put(pod("b", app="web", tier="gold"))
         store.put(pod("c", app="web"))
         assert sorted(names(follower.take())) == ["+b", "+c"]
+
+
+@pytest.mark.parametrize("look", ["next", "take"])
+def test_a_replay_is_right_when_the_indexers_have_changed_since(look: str) -> None:
+    """Between follow() and the first look indexers may go and others take their places."""
+    store: Store[Pod] = Store(indexers=[FieldIndexer("spec.nodeName"), by_app])
+    store.replace([pod("a", app="web", node="db"), pod("b", app="db", node="web")])
+    followers = [store.follow(label_selector="app=web"), store.follow(field_selector="spec.nodeName=web")]
+    store.remove_indexer("spec.nodeName")
+    store.remove_indexer("app")
+    store.add_indexers(LabelIndexer("tier"), FieldIndexer("spec.nodeName"))
+    for follower, name in zip(followers, "ab", strict=True):
+        told = [follower.next(0)] if look == "next" else follower.take()
+        assert [delta.key for delta in told if delta is not None] == [key(name)]
 
 
 def test_without_a_replay_only_changes_come() -> None:
@@ -168,6 +183,20 @@ def test_next_waits_for_a_commit_of_another_thread() -> None:
     assert bell.empty()
     store.put(pod("a", app="web"))
     assert waiting.result() == Added(key("a"), pod("a", app="web"), 2)
+
+
+@pytest.mark.parametrize("overflow", ["merge", "close"])
+def test_a_relist_wakes_who_waits(overflow: Any) -> None:
+    """A swap of everything is told to all, also to those whom no index finds in it."""
+    store = filled("a", "b")
+    followers = [store.follow(replay=False, overflow=overflow), store.follow(label_selector="app=web", replay=False)]
+    waiting = []
+    for follower in followers:
+        bell = follower._inbox.bell = Bell()
+        waiting.append(Beside(follower.next))
+        bell.waited()
+    store.replace([pod("c", app="web")])
+    assert [thread.result() for thread in waiting] == [Added(key("c"), pod("c", app="web"), 2)] * 2
 
 
 def test_take_waits_for_the_first() -> None:
@@ -487,6 +516,19 @@ def test_a_predicate_that_raises_while_the_present_is_learned_fails_the_call() -
         store.follow(where=Moody(), replay=False)
     gc.collect()
     store.put(pod("b"))
+    assert store._core.feed is None
+
+
+def test_a_predicate_may_close_its_follower() -> None:
+    """Then nothing is given any more, not even what it was asked about."""
+    store = filled("a", "b")
+
+    def last(_obj: Pod) -> bool:
+        follower.close()
+        return True
+
+    follower = store.follow(where=last)
+    assert follower.take() == []
     assert store._core.feed is None
 
 

@@ -27,22 +27,11 @@ from tests.pods import Pod, key, pod, versioned
 from tests.running import DEADLINE, Beside, passed
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
 
     from kindex import Delta
 
 by_app = LabelIndexer("app")
-
-
-@pytest.fixture(autouse=True)
-def no_thread_is_left() -> Iterator[None]:
-    """Assert that each thread of a test has ended; a registration that is not removed ends with its store."""
-    before = set(threading.enumerate())
-    yield
-    gc.collect()
-    for thread in set(threading.enumerate()) - before:
-        thread.join(DEADLINE)
-        assert not thread.is_alive(), thread.name
 
 
 @pytest.fixture
