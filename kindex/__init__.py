@@ -6,25 +6,33 @@ from kindex.budgets import Budget, Drop
 from kindex.deltas import Added, Deleted, Delta, Updated
 from kindex.errors import (
     BudgetExceededError,
+    DecodeError,
     FollowerTooSlow,
     InCommitError,
     IndexConflictError,
     IndexerError,
     IndexFunctionError,
     IndexValueError,
+    InformerConflictError,
+    InformerError,
     InvalidKeyError,
     InvalidObjectError,
     KindexError,
     NotReachedError,
+    NotSyncedError,
+    ObjectBudgetError,
     ObjectNotFound,
+    PartialObjectError,
     PathSyntaxError,
     QueryError,
+    ReadOnlyError,
     ScanRefusedError,
     ScopeError,
     SelectorError,
     SelectorObjectError,
     SelectorSyntaxError,
     SnapshotClosedError,
+    SyncTimeoutError,
     TransactionError,
     UnknownIndexError,
 )
@@ -39,7 +47,15 @@ from kindex.indexers.labels import AnnotationIndexer, LabelIndexer
 from kindex.indexers.owners import OwnerIndexer
 from kindex.indexers.sorted import SortedIndexer
 from kindex.indexers.terms import Term
+from kindex.informer.aio import AsyncInformer
+from kindex.informer.aio_groups import AsyncInformerGroup
+from kindex.informer.groups import InformerGroup
+from kindex.informer.informer import Informer
+from kindex.informer.readiness import Readiness
+from kindex.informer.stats import InformerStats
+from kindex.informer.views import InformerView
 from kindex.keys import ObjectKey
+from kindex.lazy import LazyObject
 from kindex.memory import IndexMemory, IndexSize, MemoryReport
 from kindex.near_unique import NEAR_UNIQUE
 from kindex.observing import Ignored
@@ -57,8 +73,11 @@ __all__ = [  # noqa: RUF022 - sorted as Python sorts, which tests/api asserts
     "Advice",
     "Advisor",
     "AnnotationIndexer",
+    "AsyncInformer",
+    "AsyncInformerGroup",
     "Budget",
     "BudgetExceededError",
+    "DecodeError",
     "Deleted",
     "Delta",
     "Drop",
@@ -79,23 +98,35 @@ __all__ = [  # noqa: RUF022 - sorted as Python sorts, which tests/api asserts
     "IndexValueError",
     "Indexer",
     "IndexerError",
+    "Informer",
+    "InformerConflictError",
+    "InformerError",
+    "InformerGroup",
+    "InformerStats",
+    "InformerView",
     "InvalidKeyError",
     "InvalidObjectError",
     "JsonPath",
     "KindexError",
     "LabelIndexer",
     "LabelSelector",
+    "LazyObject",
     "MemoryReport",
     "NEAR_UNIQUE",
     "NamespaceIndexer",
     "NotReachedError",
+    "NotSyncedError",
+    "ObjectBudgetError",
     "ObjectKey",
     "ObjectNotFound",
     "OwnerIndexer",
+    "PartialObjectError",
     "PathSyntaxError",
     "Plan",
     "PlanStep",
     "QueryError",
+    "ReadOnlyError",
+    "Readiness",
     "Registration",
     "Requirement",
     "ScanRefusedError",
@@ -109,6 +140,7 @@ __all__ = [  # noqa: RUF022 - sorted as Python sorts, which tests/api asserts
     "SortedIndexer",
     "Store",
     "StoreView",
+    "SyncTimeoutError",
     "Term",
     "Transaction",
     "TransactionError",

@@ -4,6 +4,9 @@
 
     KindexError
     ├── InvalidObjectError(ValueError)       an object that cannot be stored: no name, None, ...
+    ├── DecodeError(ValueError)              text that is not the JSON of an object, a list or a watch event
+    ├── PartialObjectError(LookupError)      what a transform has dropped from a LazyObject
+    ├── ReadOnlyError(TypeError)             a LazyObject cannot be edited
     ├── InvalidKeyError(ValueError)          text that is not a key
     ├── PathSyntaxError(ValueError)          text that is not a JSON path
     ├── SelectorError(ValueError)
@@ -23,7 +26,12 @@
     ├── TransactionError(RuntimeError)       a transaction used in a way it cannot be
     ├── SnapshotClosedError(RuntimeError)    a snapshot that was closed
     ├── FollowerTooSlow(RuntimeError)        a follower that asked for every delta, and fell behind
-    └── NotReachedError(TimeoutError)        a wait that ended without what was waited for
+    ├── NotReachedError(TimeoutError)        a wait that ended without what was waited for
+    ├── NotSyncedError(RuntimeError)         a read of what an informer has not listed yet
+    │   └── SyncTimeoutError(TimeoutError)   ... and will not have, within the time given
+    ├── InformerError(RuntimeError)          an informer used in a way it cannot be
+    ├── InformerConflictError(ValueError)    one resource, wanted from a group in two ways
+    └── ObjectBudgetError(RuntimeError)      the objects of an informer take more than they may
 
 Each class is also the builtin that a caller would catch, and carries the facts
 of its sentence as attributes.
@@ -51,6 +59,48 @@ class KindexError(Exception):
 
 class InvalidObjectError(KindexError, ValueError):
     """An object that cannot be stored: it is None, or it has no name."""
+
+
+class DecodeError(KindexError, ValueError):
+    """JSON text that is not what it should be; ``what`` says what was read, ``reason`` what is wrong with it.
+
+    Attributes:
+        what: an object, a list, an item of one, a watch event.
+        reason: what is wrong.
+        position: of an item of a list, how many stand before it; else None.
+
+    >>> from kindex import LazyObject
+    >>> LazyObject.from_json(b"[]")
+    Traceback (most recent call last):
+    ...
+    kindex.errors.DecodeError: an object: Expected `object`, got `array`
+    """
+
+    def __init__(self, what: str, reason: str, position: int | None = None) -> None:
+        """Say *what* was to be read, and why it cannot be."""
+        self.what = what
+        self.reason = reason
+        self.position = position
+        super().__init__(f"{what}: {reason}")
+
+
+class PartialObjectError(KindexError, LookupError):
+    """A transform dropped what is asked for, so its absence says nothing about the object on the server."""
+
+    def __init__(self, what: str, dropped: str, advice: str) -> None:
+        """Say *what* was asked for, what a transform has *dropped*, and what to do."""
+        self.what = what
+        self.dropped = dropped
+        super().__init__(f"{what}: a transform dropped {dropped}; {advice}")
+
+
+class ReadOnlyError(KindexError, TypeError):
+    """An edit of a LazyObject or a part of one: it is shared by all who read the store."""
+
+    def __init__(self, what: str) -> None:
+        """Say *what* cannot be edited."""
+        self.what = what
+        super().__init__(f"{what} of a LazyObject is read-only; edit a copy: obj.to_dict() gives a fresh dict")
 
 
 class InvalidKeyError(KindexError, ValueError):
@@ -252,6 +302,67 @@ class FollowerTooSlow(KindexError, RuntimeError):  # noqa: N818 - says what it i
 
 class NotReachedError(KindexError, TimeoutError):
     """What was waited for did not come in time; the sentence says what there is."""
+
+
+class NotSyncedError(KindexError, RuntimeError):
+    """A read of what an informer has not listed yet: "not there" would be a guess.
+
+    The cause, if there is one, is what the server or the network said last.
+
+    Attributes:
+        informer: its name.
+        reason: what is missing.
+
+    >>> from kindex import Informer
+    >>> from kindex.testing import FakeSource
+    >>> Informer(FakeSource(name="pods")).view.select()
+    Traceback (most recent call last):
+    ...
+    kindex.errors.NotSyncedError: informer 'pods' has not synced: it was not started; use it in a with block, or ...
+    """
+
+    def __init__(self, informer: str, reason: str, advice: str = "") -> None:
+        """Name the *informer*, say what is missing, and what to do about it."""
+        self.informer = informer
+        self.reason = reason
+        super().__init__(f"informer {informer!r} {reason}" + (f"; {advice}" if advice else ""))
+
+
+class SyncTimeoutError(NotSyncedError, TimeoutError):
+    """An informer did not sync in the time that it was given; the cause is what went wrong last."""
+
+
+class InformerError(KindexError, RuntimeError):
+    """An informer used in a way it cannot be: started again, or asked for what its kind does not have."""
+
+
+class InformerConflictError(KindexError, ValueError):
+    """Two requests to a group for one resource that no informer can fulfil both."""
+
+    def __init__(self, informer: str, setting: str, present: object, wanted: object) -> None:
+        """Name the *informer* and the *setting*, and say what is *present* and what was *wanted*."""
+        self.informer = informer
+        self.setting = setting
+        self.present = present
+        self.wanted = wanted
+        super().__init__(
+            f"informer {informer!r} of this group has {setting}={present!r}, and another request wants"
+            f" {setting}={wanted!r}; agree on one, or make an Informer of its own"
+        )
+
+
+class ObjectBudgetError(KindexError, RuntimeError):
+    """The objects of an informer would take more memory than they may; it was stopped."""
+
+    def __init__(self, informer: str, size: int, budget: int) -> None:
+        """Name the *informer*, and say what its objects take and may take, in bytes."""
+        self.informer = informer
+        self.size = size
+        self.budget = budget
+        super().__init__(
+            f"the objects of informer {informer!r} take {size:,} bytes, of which some are still being listed;"
+            f" object_budget={budget:,}; narrow it by namespaces= or a selector, or keep less of each object"
+        )
 
 
 def _shortened(text: str, limit: int = 200) -> str:

@@ -92,8 +92,29 @@ class Relist(NamedTuple, Generic[T]):
         return Change(key, old, new, self.revision, gone or new is None, known)
 
 
-Part: TypeAlias = "Iterable[Change[T]] | Relist[T]"
-"""What one commit did, or several, or a relist."""
+class Resync(NamedTuple, Generic[T]):
+    """What there is, to be given again to a follower that has seen it.
+
+    Attributes:
+        keys: the keys that there are; None is none.
+        objects: theirs.
+        revision: of what there is.
+    """
+
+    keys: Sequence[ObjectKey | None]
+    objects: Sequence[T | None]
+    revision: int
+
+    def changes(self) -> Iterator[Change[T]]:
+        """Give each object as a change that changed nothing. O(objects), without the lock. No generator, as above."""
+        return filter(None, map(self._change, self.keys, self.objects))
+
+    def _change(self, key: ObjectKey | None, obj: T | None) -> Change[T] | None:
+        return None if key is None else Change(key, obj, obj, self.revision, gone=False, final_state_known=True)
+
+
+Part: TypeAlias = "Iterable[Change[T]] | Relist[T] | Resync[T]"
+"""What one commit did, or several, or a relist; or all that there is, again."""
 
 Told: TypeAlias = "tuple[Inbox[T], Sequence[Change[T]]]"
 
@@ -110,6 +131,7 @@ class Inbox(Generic[T]):
         queue: changes commit by commit, with the revision, where the follower wants each; else None.
         limit: so many commits may wait in the queue.
         behind: the objects that it has seen, when the state was swapped since; ``pending`` is then of before the swap.
+        again: each object that there is shall be given again, after what waits.
         noted: the revision of the last commit that was merged, so that one that is applied again is not merged twice.
         too_slow: the queue went over its limit, and is lost.
         closed: nobody takes anything from it any more; set without the lock, also by a finalizer.
@@ -122,6 +144,7 @@ class Inbox(Generic[T]):
     """
 
     __slots__ = (
+        "again",
         "behind",
         "bell",
         "closed",
@@ -146,6 +169,7 @@ class Inbox(Generic[T]):
         self.pending: dict[ObjectKey, Change[T]] = {}
         self.queue: deque[tuple[int, Part[T]]] | None = None if limit is None else deque()
         self.route: Route | None = None
+        self.again = False
         self.noted = -1
         self.too_slow = False
         self.closed = False
@@ -161,7 +185,7 @@ class Inbox(Generic[T]):
     @property
     def waiting(self) -> bool:
         """Whether there is anything to take."""
-        return self.behind is not None or len(self) > 0
+        return self.again or self.behind is not None or len(self) > 0
 
     def note(self, changes: Sequence[Change[T]], revision: int) -> None:
         """Take up what a commit changed; may be done again. The caller holds the lock."""
@@ -204,15 +228,16 @@ class Inbox(Generic[T]):
         if not self.waiting:
             return False
         self.bell.put(None)  # for other threads that read: there is something in hand
-        parts = self._waiting_at(generation)
+        parts = [*self._waiting_at(generation), *self._repeated_at(generation)]
         queue: deque[tuple[int, Part[T]]] | None = None if self.queue is None else deque()
         # No interrupt comes between these: nothing is lost or taken twice.
-        self.hand, self.behind, self.pending, self.queue = parts, None, {}, queue
+        self.hand, self.behind, self.pending, self.queue, self.again = parts, None, {}, queue, False
         return True
 
     def opened(self) -> Iterator[Change[T]]:
         """Give the changes that are in hand. Not under the lock: relists are compared."""
-        return chain.from_iterable([part.changes() if isinstance(part, Relist) else part for part in self.hand])
+        hand = self.hand
+        return chain.from_iterable([each.changes() if isinstance(each, (Relist, Resync)) else each for each in hand])
 
     def _waiting_at(self, generation: Generation[T]) -> Sequence[Part[T]]:
         """Give what waits. The caller holds the lock."""
@@ -226,6 +251,11 @@ class Inbox(Generic[T]):
                 keys, objects, _ = generation.found(program, None, None, None)
                 return [Relist(behind, pending, keys, objects, generation.revision)]
         return [Relist(behind, pending, slots.keys.copy(), slots.objects.copy(), generation.revision)]
+
+    def _repeated_at(self, generation: Generation[T]) -> Sequence[Part[T]]:
+        """Give all that there is, if it shall be given again. The caller holds the lock."""
+        slots = generation.slots
+        return [Resync(slots.keys.copy(), slots.objects.copy(), generation.revision)] if self.again else []
 
     def wake(self) -> None:
         """Let the follower look. The caller does not hold the lock: an event loop is not ours."""

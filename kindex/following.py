@@ -150,6 +150,25 @@ class Follower(Generic[T]):
             raise
         return deltas
 
+    def resync(self) -> None:
+        """Give each object again, after what waits, as an Updated whose old and new are the same; from any thread.
+
+        >>> from kindex import Store
+        >>> pods = Store(name="pods")
+        >>> _ = pods.put({"metadata": {"name": "a", "namespace": "x"}})
+        >>> with pods.follow(replay=False) as follower:
+        ...     follower.resync()
+        ...     [(type(delta).__name__, delta.old is delta.new) for delta in follower.take()]
+        [('Updated', True)]
+        """
+        core = self._core()
+        if core is None:
+            return
+        core.check_may_write()
+        with core.lock:
+            self._inbox.again = True
+        self._inbox.wake()
+
     def close(self) -> None:
         """Follow no more; what waits is dropped. May be done again, anywhere, also while another thread waits."""
         feed = self._leave()

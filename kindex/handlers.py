@@ -138,6 +138,15 @@ class Registration(Generic[T]):
             self._handlers.settled.wait(timeout_seconds)
         return self.synced
 
+    @property
+    def calling(self) -> bool:
+        """Whether it is one of the functions that asks: this is the registration's own thread."""
+        return threading.current_thread() is self._thread
+
+    def resync(self) -> None:
+        """Call ``on_update`` with each object that there is, after what waits; old and new are the same. No I/O."""
+        self._follower.resync()
+
     def remove(self) -> None:
         """Call the functions no more. A call that is under way goes on; see ``join``. May be done again."""
         self._follower.close()

@@ -26,12 +26,14 @@ from kindex.footprints import (
     allocated,
     bitmap_bytes,
     ids_bytes,
+    object_bytes,
     shallow_bytes,
 )
 from kindex.indexers.base import Indexer
 from kindex.indexers.labels import LabelKey
 from kindex.indexes import ColumnIndex, NoIndex, SortedIndex
 from kindex.keys import ObjectKey
+from kindex.lazy import LazyObject
 from kindex.values import SKIPPED, Several
 
 if TYPE_CHECKING:
@@ -118,7 +120,7 @@ class MemoryReport:
         store: its name.
         objects: how many it holds.
         slots: for how many it has room.
-        object_bytes: what the objects take, where that can be known; else None.
+        object_bytes: what the objects take, where that can be known: if all are LazyObjects; else None.
         slot_bytes: which object lives where: keys, numbers and the tables of them.
         slot_text_bytes: names and namespaces that nothing but their key keeps alive.
         indexes: each index.
@@ -128,6 +130,7 @@ class MemoryReport:
         followers: how many there are.
         follower_bytes: the changes that they have not taken.
         dropped: indexes that a budget has stopped.
+        saved_bytes: JSON that transforms have dropped, all in all, where an informer is at work; it is not here.
 
     >>> from kindex import LabelIndexer, Store
     >>> pods = Store(name="pods", indexers=[LabelIndexer("app")])
@@ -155,6 +158,7 @@ class MemoryReport:
     followers: int = 0
     follower_bytes: int = 0
     dropped: tuple[Drop, ...] = ()
+    saved_bytes: int = 0
 
     @property
     def postings(self) -> int:
@@ -213,6 +217,7 @@ class MemoryReport:
         rows = [_row(index) for index in self.indexes]
         widths = [max(map(len, column)) for column in zip(head, *rows, strict=True)]
         parts = {
+            **({} if self.object_bytes is None else {"objects": self.object_bytes}),
             "indexes": self.index_bytes,
             "slots": self.slot_bytes,
             "text": self.text_bytes,
@@ -226,6 +231,7 @@ class MemoryReport:
             *("  ".join(_aligned(row, widths)).rstrip() for row in (head, *rows)),
             "; ".join(f"{what} {_shown(count)}" for what, count in parts.items()),
             f"{self.bytes_per_object:,.1f} B an object, {self.bytes_per_posting:,.1f} B a posting",
+            *([f"transforms dropped {_shown(self.saved_bytes)} of JSON"] if self.saved_bytes else []),
             *(f"dropped: {each}" for each in self.dropped),
         ]
         return "\n".join(lines)
@@ -248,7 +254,7 @@ def measure(core: Core[Any]) -> MemoryReport:
         core.name,
         objects,
         slots.capacity,
-        None,
+        _objects_counted(core, slots),
         slot_bytes,
         slot_text,
         indexes,
@@ -495,6 +501,15 @@ def _ordering_bytes(ordering: tuple[Any, ...]) -> int:
     if type(held) is not tuple:
         return PAIR_BYTES
     return PAIR_BYTES + allocated(sys.getsizeof(held)) + sum(map(_ordering_bytes, held))
+
+
+def _objects_counted(core: Core[Any], slots: SlotTable[Any]) -> int | None:
+    """Count the objects, if all of them are such that it can be known."""
+    with core.lock:
+        objects = [obj for obj in slots.objects if obj is not None]
+    if not objects or any(type(obj) is not LazyObject for obj in objects):
+        return None
+    return sum(object_bytes(obj) or 0 for obj in objects)
 
 
 def _slots_counted(core: Core[Any], slots: SlotTable[Any]) -> tuple[int, int, int]:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from kindex.errors import InvalidObjectError
 from kindex.keys import ObjectKey
+from kindex.lazy import LazyObject, labels_in, name_in
 from kindex.members import map_of, member_of
 
 if TYPE_CHECKING:
@@ -44,6 +45,13 @@ def key_of(obj: object) -> ObjectKey:
                     return tuple.__new__(ObjectKey, (namespace, name))  # half the cost of ObjectKey(...)
                 if namespace is None:
                     return tuple.__new__(ObjectKey, ("", name))
+    elif type(obj) is LazyObject:
+        name, namespace = name_in(obj)
+        if type(name) is str and name:
+            if type(namespace) is str:
+                return tuple.__new__(ObjectKey, (namespace, name))
+            if namespace is None:
+                return tuple.__new__(ObjectKey, ("", name))
     return _unusual_key_of(obj)
 
 
@@ -63,6 +71,9 @@ def labels_of(obj: object) -> Mapping[str, object]:
         if type(metadata) is dict:
             labels = metadata.get("labels")
             return labels if type(labels) is dict else map_of(labels)
+    elif type(obj) is LazyObject:
+        labels = labels_in(obj)
+        return labels if type(labels) is dict else map_of(labels)
     return map_of(member_of(member_of(obj, "metadata"), "labels"))
 
 
@@ -77,6 +88,8 @@ def annotations_of(obj: object) -> Mapping[str, object]:
         if type(metadata) is dict:
             annotations = metadata.get("annotations")
             return annotations if type(annotations) is dict else map_of(annotations)
+    elif type(obj) is LazyObject:
+        return map_of(obj.read("metadata.annotations", ("metadata", "annotations")))
     return map_of(member_of(member_of(obj, "metadata"), "annotations"))
 
 
@@ -88,7 +101,10 @@ def owner_references_of(obj: object) -> Sequence[object]:
     >>> owner_references_of({"metadata": {"ownerReferences": [{"uid": "u1"}]}})
     [{'uid': 'u1'}]
     """
-    references = member_of(member_of(obj, "metadata"), "ownerReferences")
+    if type(obj) is LazyObject:
+        references = obj.read("metadata.ownerReferences", ("metadata", "ownerReferences"))
+    else:
+        references = member_of(member_of(obj, "metadata"), "ownerReferences")
     return references if isinstance(references, (list, tuple)) else ()
 
 
@@ -103,6 +119,8 @@ def uid_of(obj: object) -> str:
         if type(metadata) is dict:
             uid = metadata.get("uid")
             return uid if type(uid) is str else text_of(uid)
+    elif type(obj) is LazyObject:
+        return text_of(obj.metadata.uid)
     return text_of(member_of(member_of(obj, "metadata"), "uid"))
 
 
@@ -124,6 +142,8 @@ def resource_version_of(obj: object) -> str:
     >>> resource_version_of({"metadata": {"resourceVersion": "1234"}})
     '1234'
     """
+    if type(obj) is LazyObject:
+        return text_of(obj.metadata.resource_version)
     return text_of(member_of(member_of(obj, "metadata"), "resourceVersion"))
 
 
@@ -199,7 +219,7 @@ def _unusual_key_of(obj: object) -> ObjectKey:
     if obj is None:
         reason = "None is no Kubernetes object, and has no key"
         raise InvalidObjectError(reason)
-    metadata = member_of(obj, "metadata")
+    metadata = obj.metadata if type(obj) is LazyObject else member_of(obj, "metadata")
     name = member_of(metadata, "name")
     namespace = member_of(metadata, "namespace")
     if isinstance(name, str) and name and (namespace is None or isinstance(namespace, str)):
@@ -210,7 +230,8 @@ def _unusual_key_of(obj: object) -> ObjectKey:
 def _why_no_key(obj: object, metadata: object, name: object, namespace: object) -> str:
     kind = kind_of(obj)
     what = f"an object of type {type(obj).__name__}" + (f" and kind {kind}" if kind else "")
-    if kind.endswith("List") and isinstance(member_of(obj, "items"), (list, tuple)):
+    whole = type(obj) is not LazyObject or not obj.partial
+    if kind.endswith("List") and whole and isinstance(member_of(obj, "items"), (list, tuple)):
         return f"{what} is a list and has no key; hand over its items"
     if metadata is None:
         return f"{what} has no metadata, and so no key"

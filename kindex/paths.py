@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
-import re
 from functools import lru_cache
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, cast
 
 from kindex.errors import PathSyntaxError
+from kindex.lazy import LazyObject
 from kindex.members import map_of, member_of
 from kindex.objects import annotations_of, labels_of, text_of
+from kindex.path_syntax import steps_of, text_of_steps
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-# A member's JSON name, or None for [*]: each item of a list.
-Step: TypeAlias = str | None
-
-_NAME = re.compile(r"[\w$-]+")
-_QUOTED = re.compile(r"""'((?:[^'\\]|\\.)*)'|"((?:[^"\\]|\\.)*)\"""", re.DOTALL)
-_ESCAPE = re.compile(r"\\(.)", re.DOTALL)
+    from kindex.path_syntax import Step, Steps
 
 
 class JsonPath:
@@ -51,7 +47,7 @@ class JsonPath:
     __slots__ = ("first", "plural", "steps", "text", "values")
 
     text: str
-    steps: tuple[Step, ...]
+    steps: Steps
     plural: bool
     # Functions rather than methods: chosen once for the path's shape, and a call less for each object.
     first: Callable[[object], object]
@@ -64,15 +60,15 @@ class JsonPath:
         JsonPath.parse("metadata.labels['a.b/c']")
         """
         if not steps or steps[0] is None:
-            raise PathSyntaxError(_text_of_steps(steps), 0, "a path starts with a name")
+            raise PathSyntaxError(text_of_steps(steps), 0, "a path starts with a name")
         self.steps = steps
-        self.text = _text_of_steps(steps)
+        self.text = text_of_steps(steps)
         self.plural = None in steps
         if self.plural:
-            self.values = _all_at(steps)
-            self.first = _first_of_all_at(steps)
+            self.values = _all_at(steps, self.text)
+            self.first = _first_of(self.values)
         else:
-            self.first = _value_at(tuple(step for step in steps if step is not None))
+            self.first = _value_at(steps, self.text)
             self.values = _only_at(self.first)
 
     @staticmethod
@@ -136,7 +132,7 @@ def map_at(path: JsonPath) -> Callable[[object], Mapping[str, object]]:
     ({'app': 'web'}, {})
     """
     if path.plural:
-        position = len(_text_of_steps(path.steps[: path.steps.index(None)]))
+        position = len(text_of_steps(path.steps[: path.steps.index(None)]))
         raise PathSyntaxError(path.text, position, "[*] stands for many maps, and one is needed")
     if path.steps == ("metadata", "labels"):
         return labels_of
@@ -146,23 +142,49 @@ def map_at(path: JsonPath) -> Callable[[object], Mapping[str, object]]:
     return lambda obj: map_of(first(obj))
 
 
-def _value_at(names: tuple[str, ...]) -> Callable[[object], object]:
+def _value_at(steps: Steps, text: str) -> Callable[[object], object]:
     """Make the reader of one value; the shapes that indexers use most have their own."""
+    names = cast("tuple[str, ...]", steps)
     if len(names) == 1:
-        (only,) = names
-        return lambda obj: member_of(obj, only)
-    if len(names) == 2:
-        outer, inner = names
+        return _at_one(names, text)
+    return _at_two(names, text) if len(names) == 2 else _at_many(names, text)
 
-        def at_two(obj: object) -> object:
-            part = obj.get(outer) if type(obj) is dict else member_of(obj, outer)
-            return part.get(inner) if type(part) is dict else member_of(part, inner)
 
-        return at_two
+def _at_one(names: tuple[str, ...], text: str) -> Callable[[object], object]:
+    (only,) = names
 
+    def at_one(obj: object) -> object:
+        if type(obj) is dict:
+            return obj.get(only)
+        return obj.read(text, names) if type(obj) is LazyObject else member_of(obj, only)
+
+    return at_one
+
+
+def _at_two(names: tuple[str, ...], text: str) -> Callable[[object], object]:
+    outer, inner = names
+
+    def at_two(obj: object) -> object:
+        if type(obj) is dict:
+            part = obj.get(outer)
+        elif type(obj) is LazyObject:
+            return obj.read(text, names)
+        else:
+            part = member_of(obj, outer)
+        return part.get(inner) if type(part) is dict else member_of(part, inner)
+
+    return at_two
+
+
+def _at_many(names: tuple[str, ...], text: str) -> Callable[[object], object]:
     def at_many(obj: object) -> object:
         for name in names:
-            obj = obj.get(name) if type(obj) is dict else member_of(obj, name)
+            if type(obj) is dict:
+                obj = obj.get(name)
+            elif type(obj) is LazyObject:  # at the first step, if ever
+                return obj.read(text, names)
+            else:
+                obj = member_of(obj, name)
             if obj is None:
                 return None
         return obj
@@ -178,8 +200,10 @@ def _only_at(first: Callable[[object], object]) -> Callable[[object], tuple[obje
     return values
 
 
-def _all_at(steps: tuple[Step, ...]) -> Callable[[object], tuple[object, ...]]:
+def _all_at(steps: Steps, text: str) -> Callable[[object], tuple[object, ...]]:
     def values(obj: object) -> tuple[object, ...]:
+        if type(obj) is LazyObject:
+            return cast("tuple[object, ...]", obj.read(text, steps))
         found: list[object] = [obj]
         for step in steps:
             if step is None:
@@ -192,85 +216,10 @@ def _all_at(steps: tuple[Step, ...]) -> Callable[[object], tuple[object, ...]]:
     return values
 
 
-def _first_of_all_at(steps: tuple[Step, ...]) -> Callable[[object], object]:
-    all_at = _all_at(steps)
-    return lambda obj: next(iter(all_at(obj)), None)
-
-
-def _text_of_steps(steps: tuple[Step, ...]) -> str:
-    text = ""
-    for step in steps:
-        if step is None:
-            text += "[*]"
-        elif _NAME.fullmatch(step) and not step.isdecimal():
-            text += f".{step}" if text else step
-        else:
-            text += "['" + step.replace("\\", "\\\\").replace("'", "\\'") + "']"
-    return text
+def _first_of(values: Callable[[object], tuple[object, ...]]) -> Callable[[object], object]:
+    return lambda obj: next(iter(values(obj)), None)
 
 
 @lru_cache(maxsize=1024)
 def _parsed(text: str) -> JsonPath:
-    steps: list[Step] = []
-    position = 0
-    while position < len(text):
-        step, position = _bracket(text, position) if text[position] == "[" else _dotted(text, position)
-        if step is None and not steps:
-            raise PathSyntaxError(text, 0, "a path starts with a name")
-        steps.append(step)
-    if not steps:
-        raise PathSyntaxError(text, 0, "the path is empty")
-    return JsonPath(*steps)
-
-
-def _dotted(text: str, position: int) -> tuple[str, int]:
-    """Read a name, with the dot before it unless it is the first."""
-    start = position
-    if position > 0:
-        if text[position] != ".":
-            raise PathSyntaxError(text, position, _why_not_plain(text[position]))
-        start = position + 1
-    name = _NAME.match(text, start)
-    if name is None:
-        if text.startswith("..", position):
-            raise PathSyntaxError(text, position, "no recursion; a name is missing between two dots")
-        if start == len(text) or text[start] in ".[":
-            raise PathSyntaxError(text, start, "a name is missing here")
-        raise PathSyntaxError(text, start, _why_not_plain(text[start]))
-    if name[0].isdecimal():
-        raise PathSyntaxError(text, start, f"no indexes; a name of digits is written ['{name[0]}']")
-    return name[0], name.end()
-
-
-def _why_not_plain(char: str) -> str:
-    return f"{char!r} cannot stand in a plain name; quote the name, as in labels['a.b/c']"
-
-
-def _bracket(text: str, position: int) -> tuple[Step, int]:
-    """Read ``[*]`` or a quoted name in brackets."""
-    if text.startswith("[*]", position):
-        return None, position + 3
-    inside = position + 1
-    quoted = _QUOTED.match(text, inside)
-    if quoted is None:
-        raise PathSyntaxError(text, inside, _why_no_bracket(text, inside))
-    if not text.startswith("]", quoted.end()):
-        raise PathSyntaxError(text, quoted.end(), "']' is missing here")
-    for escape in _ESCAPE.finditer(text, inside + 1, quoted.end() - 1):
-        if escape[1] not in "'\"\\":
-            raise PathSyntaxError(text, escape.start(), "a backslash stands only before a quote or a backslash")
-    name = quoted[1] if quoted[1] is not None else quoted[2]
-    return _ESCAPE.sub(r"\1", name), quoted.end() + 1
-
-
-def _why_no_bracket(text: str, inside: int) -> str:
-    if inside < len(text) and text[inside] in "'\"":
-        return "the quote is not closed"
-    content = text[inside:].partition("]")[0].strip()
-    if content.startswith(("?", "(")):
-        return "no filters"
-    if re.fullmatch(r"-?\d+", content):
-        return "no indexes; [*] is each item"
-    if re.fullmatch(r"[-\d:\s]+", content):
-        return "no slices; [*] is each item"
-    return "[*] or a quoted name in brackets is meant to stand here"
+    return JsonPath(*steps_of(text))

@@ -7,6 +7,7 @@ Lines that must be refused carry an ignore; both checkers complain of an ignore 
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, assert_type
 
 from kindex import (
@@ -21,6 +22,7 @@ from kindex import (
     Indexer,
     LabelIndexer,
     LabelSelector,
+    LazyObject,
     NamespaceIndexer,
     ObjectKey,
     OwnerIndexer,
@@ -32,6 +34,10 @@ from kindex import (
     Transaction,
     Updated,
 )
+from kindex.decoding import DictDecoder, LazyDecoder, TypeDecoder
+from kindex.envelopes import BookmarkEvent, ErrorEvent, ObjectEvent, SkippedEvent
+from kindex.lazy_metadata import OwnerReference
+from kindex.transforms import keep_paths, strip_managed_fields
 
 
 class Pod:
@@ -283,3 +289,46 @@ def names(delta: Delta[Pod]) -> str:
             return old.name + new.name
         case Deleted(old=old):
             return old.name
+
+
+# LazyObjects are mappings that cannot be edited, and become whatever type is named.
+
+lazy = LazyObject.from_json(b"{}")
+as_mapping: Mapping[str, object] = lazy
+assert_type(lazy.key, ObjectKey)
+assert_type(lazy.metadata.labels, Mapping[str, str])
+assert_type(lazy.metadata.owner_references, tuple[OwnerReference, ...])
+assert_type(lazy.metadata.deletion_timestamp, str | None)
+assert_type(lazy.to(Pod), Pod)
+assert_type(lazy.to_dict(), dict[str, Any])
+lazy["spec"] = {}  # type: ignore[index]
+lazy.raw = b""  # type: ignore[misc]
+lazy.metadata.labels["app"] = "web"  # type: ignore[index]
+lazy.metadata.name = "x"  # type: ignore[misc]
+
+lazies: Store[LazyObject] = Store(indexers=[by_labels])
+lazies.put(lazy)
+lazies.put({})  # type: ignore[arg-type]
+
+# Decoders give what their name says, and take transforms of that.
+
+assert_type(LazyDecoder(["spec.nodeName"]).decode_list(b"{}").objects, list[LazyObject])
+assert_type(DictDecoder().decode(b"{}"), dict[str, Any])
+assert_type(TypeDecoder(Pod).decode(b"{}"), Pod)
+LazyDecoder(transform=[strip_managed_fields, keep_paths("spec.nodeName")])
+DictDecoder(transform=strip_managed_fields)
+DictDecoder(transform=keep_paths("spec.nodeName"))  # type: ignore[arg-type]
+
+
+def names_in(line: bytes) -> str:
+    """Take an event apart by ``match``, without a case left over."""
+    match LazyDecoder().decode_event(line):
+        case ObjectEvent(object=obj):
+            assert_type(obj, LazyObject)
+            return obj.name
+        case BookmarkEvent(resource_version=version):
+            return version
+        case ErrorEvent(status=status):
+            return status.reason
+        case SkippedEvent(key=key):
+            return key.name

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Generic, Literal, TypeAlias, TypeVar, cas
 import attrs
 
 from kindex.budgets import Budget
-from kindex.errors import IndexerError, IndexFunctionError, IndexValueError
+from kindex.errors import IndexerError, IndexFunctionError, IndexValueError, PartialObjectError
 from kindex.indexers.terms import At, Term
 from kindex.objects import key_of
 from kindex.values import SKIPPED, Filing, IndexValue, ValueKey, decoded, encoded, filing_of, keys_in
@@ -163,7 +163,8 @@ class Indexer(AnyIndexer[T_contra], Generic[T_contra, K]):
             return self._failed(IndexFunctionError, obj, key, error)
 
     def _failed(self, kind: type[IndexFunctionError], obj: object, key: ObjectKey | None, error: Exception) -> Filing:
-        if self.on_error == "skip":
+        # What a transform dropped is not odd data of one object: it would be missing from all of them.
+        if self.on_error == "skip" and not isinstance(error, PartialObjectError):
             return SKIPPED
         reason = str(error) if kind is IndexValueError else f"{type(error).__name__}: {error}"
         raise kind(self.name, key if key is not None else _shown_key(obj), reason) from error

@@ -1,0 +1,40 @@
+"""Reading: at which JSON paths indexers look, so that whoever decodes objects can have the values at hand."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from kindex.indexers.base import Indexer, NamespaceIndexer
+from kindex.indexers.fields import FieldValues
+from kindex.indexers.filters import Passes
+from kindex.indexers.labels import ANNOTATIONS, LABELS, LabelIndexer
+from kindex.indexers.owners import OwnersOf
+
+if TYPE_CHECKING:
+    from kindex.indexers.base import AnyIndexer
+
+_OWNERS = "metadata.ownerReferences"
+
+
+def paths_read(indexer: AnyIndexer[Any]) -> tuple[str, ...]:  # Any: of whatever objects
+    """Give the paths that *indexer* reads, as far as they are known: what a plain function reads is not.
+
+    >>> from kindex import FieldIndexer, LabelIndexer, OwnerIndexer
+    >>> paths_read(FieldIndexer("spec.nodeName")), paths_read(LabelIndexer("app", path="spec.selector"))
+    (('spec.nodeName',), ('spec.selector',))
+    >>> paths_read(OwnerIndexer())
+    ('metadata.ownerReferences',)
+    """
+    match indexer:
+        case LabelIndexer(path=path):
+            return (path,)
+        case NamespaceIndexer():
+            return ()
+        case Indexer(function=FieldValues(paths=paths)):
+            return tuple(path.text for path in paths)
+        case Indexer(function=OwnersOf()):
+            return (_OWNERS,)
+        case Indexer(function=Passes(labels=labels, annotations=annotations)):
+            return (*([] if labels is None else [LABELS]), *([] if annotations is None else [ANNOTATIONS]))
+        case _:
+            return ()

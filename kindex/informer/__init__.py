@@ -1,0 +1,1 @@
+"""Keeping a store equal to a source."""

@@ -1,0 +1,38 @@
+"""Where objects come from: what a source is, and what it gives. A client is imported only when one is used."""
+
+from kindex.sources.base import (
+    AsyncSource,
+    AsyncStream,
+    BookmarkEvent,
+    ErrorEvent,
+    ListRequest,
+    ObjectEvent,
+    Page,
+    Source,
+    Stream,
+    WatchEvent,
+    WatchRequest,
+)
+from kindex.sources.errors import ErrorKind, SourceError
+from kindex.sources.making import async_source_of, source_of
+from kindex.sources.wire import event_of, page_of
+
+__all__ = [
+    "AsyncSource",
+    "AsyncStream",
+    "BookmarkEvent",
+    "ErrorEvent",
+    "ErrorKind",
+    "ListRequest",
+    "ObjectEvent",
+    "Page",
+    "Source",
+    "SourceError",
+    "Stream",
+    "WatchEvent",
+    "WatchRequest",
+    "async_source_of",
+    "event_of",
+    "page_of",
+    "source_of",
+]
