@@ -675,6 +675,12 @@ class ArrivingLock:
     def __exit__(self, *error: object) -> None:
         self.lock.__exit__(*error)
 
+    def acquire(self, **options: Any) -> bool:
+        return bool(self.lock.acquire(**options))
+
+    def release(self) -> None:
+        self.lock.release()
+
     def _is_owned(self) -> bool:
         return bool(self.lock._is_owned())
 

@@ -430,7 +430,7 @@ def readmit(store: Store[Pod]) -> None:
     store.put(full("c", rollout="r2", selector={"zone": "z1"}, title="back"))
 
 
-def edit_nothing_but_fail(store: Store[Pod]) -> None:
+def fail_to_write(store: Store[Pod]) -> None:
     """Let writes fail: a commit that does not come about leaves nothing behind."""
     bad: Indexer[Pod, Any] = Indexer("bad", lambda obj: obj["nothing"])
     with pytest.raises(IndexFunctionError) if len(store) else nullcontext():
@@ -447,7 +447,7 @@ def edit_nothing_but_fail(store: Store[Pod]) -> None:
 DISTURBANCES = [
     put_new, put_another_kind, put_over, put_the_same, delete, reuse_slots, transact, relist_by_diff,
     relist_by_generation, relist_nothing_new, relist_one_namespace, relist_most_of_it, bookmark, empty, grow, shrink,
-    widen, narrow, add_indexers, remove_indexers, remove_and_add, break_budgets, readmit, edit_nothing_but_fail,
+    widen, narrow, add_indexers, remove_indexers, remove_and_add, break_budgets, readmit, fail_to_write,
 ]  # fmt: skip
 
 
@@ -488,8 +488,8 @@ def test_the_test_above_disturbs_what_it_means_to(monkeypatch: pytest.MonkeyPatc
         after = answers(store)
         return {name for name in before if before[name] != after[name]}
 
-    assert changed(edit_nothing_but_fail) == set()
-    assert all(changed(act) for act in DISTURBANCES if act not in (edit_nothing_but_fail, put_the_same))
+    assert changed(fail_to_write) == set()
+    assert all(changed(act) for act in DISTURBANCES if act not in (fail_to_write, put_the_same))
     for act, swaps in (
         (relist_by_generation, True),
         (relist_by_diff, False),
@@ -838,7 +838,7 @@ def test_a_snapshot_is_not_copied(attempt: Callable[[object], object]) -> None:
         assert len(pickle.loads(pickle.dumps(snapshot.to_list()))) == 10  # noqa: S301 - made here
 
 
-def test_no_snapshot_is_made_by_hand_that_writes() -> None:
+def test_a_snapshot_does_not_write() -> None:
     """A snapshot has the query methods of a store, and none that writes, follows or waits."""
     snapshot = filled().snapshot()
     for name in ("put", "delete", "replace", "transaction", "bookmark", "add_indexers", "follow", "snapshot"):
@@ -1043,7 +1043,7 @@ def test_what_is_kept_is_indexed_in_steps(monkeypatch: pytest.MonkeyPatch) -> No
     """Many images are not indexed under one hold of the lock, so that writers pass in between."""
     store: Store[Pod] = Store(indexers=[by_labels])
     store.replace([pod(f"p{number}", app="web") for number in range(300)])
-    with_indexes, edges = store.snapshot(), store.snapshot()
+    first, second = store.snapshot(), store.snapshot()
     with store.transaction() as txn:
         for number in range(250):
             txn.delete(key(f"p{number}"))
@@ -1056,10 +1056,10 @@ def test_what_is_kept_is_indexed_in_steps(monkeypatch: pytest.MonkeyPatch) -> No
         done.append(before - len(self.images))
 
     monkeypatch.setattr(Past, "index", counted)
-    assert with_indexes.count(label_selector="app=web") == 300
+    assert first.count(label_selector="app=web") == 300
     assert sum(done) == 250
     assert max(done) <= 64
-    assert edges.count(label_selector="app=web") == 300
+    assert second.count(label_selector="app=web") == 300
     assert sum(done) == 250
     store._check()
 
