@@ -185,46 +185,6 @@ def test_a_snapshot_finishes_what_was_cut_short() -> None:
         assert seen(first) == before
 
 
-class Beforehand(ArrivingLock):
-    """A store's own lock, before which something happens once: what another thread did a moment ago."""
-
-    def __init__(self, lock: Any, act: Callable[[], object]) -> None:
-        super().__init__(lock, threading.Event())
-        self.acts = [act]
-
-    def __enter__(self) -> Any:
-        if self.acts:
-            self.acts.pop()()
-        return super().__enter__()
-
-
-@pytest.mark.parametrize("inside", ["Past.remember", "Generation.apply"])
-def test_a_commit_may_be_cut_short_just_before_a_snapshot_is_taken_or_asked(
-    inside: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Whoever has seen that nothing is pending, and then gets the lock, looks again."""
-    monkeypatch.setattr("kindex.core._VALIDATE", False)
-    for number in count(step=1 if inside == "Past.remember" else STEP):
-        met = []
-        for take in (True, False):
-            store = filled()
-            first, before = store.snapshot(), seen(store)
-            lock = store._core.lock
-            cut = partial(interrupted_at, number, partial(put_over, store), inside=inside)
-            monkeypatch.setattr(store._core, "lock", Beforehand(lock, lambda cut=cut: met.append(cut())))  # type: ignore[misc]
-            if take:
-                second = store.snapshot()
-                store._core.lock = lock
-                expected = seen(store)
-                store.put(pod("a", app="last"))
-                assert seen(second) == expected, f"interrupted at point {number}"
-            assert seen(first) == before, f"interrupted at point {number}"
-            store._check()
-        if not all(met):
-            break
-    assert number > 10
-
-
 # Finalizers and signal handlers
 
 
