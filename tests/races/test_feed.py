@@ -21,6 +21,7 @@ import pytest
 from kindex import FieldIndexer, LabelIndexer, ObjectKey, Store
 from kindex.feed import Inbox
 from tests.interruptions import interrupted_at
+from tests.locks import owned
 from tests.pods import Pod, key, pod, versioned
 from tests.promises.histories import quick_switches
 from tests.races.test_commits import seen_in_mid_commit
@@ -198,6 +199,58 @@ def test_the_test_above_finds_a_commit_that_is_told_again(monkeypatch: pytest.Mo
         found = Outcome.of(followed)
         wrong += found != expected[found.revision]
     assert wrong > 5
+
+
+def test_whoever_finishes_a_commit_wakes_those_whom_it_tells(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A writer that was cut short rings no bell; a reader that completes its commit does."""
+    store: Store[Pod] = Store()
+    follower = store.follow()
+    bell = follower._inbox.bell = Bell()
+    waiting = Beside(follower.next)
+    bell.waited()
+    with monkeypatch.context() as patched:
+        patched.setattr(Inbox, "note", interrupt)
+        with pytest.raises(KeyboardInterrupt):
+            store.put(pod("a"))
+    assert bell.empty()
+    assert store.get(key("a")) is not None
+    delta = waiting.result()
+    assert delta is not None
+    assert delta.key == key("a")
+
+
+def interrupt(*_arguments: object) -> None:
+    raise KeyboardInterrupt
+
+
+class Mortal:
+    """A pod that notes, when it goes, whether the lock of its store is held by whoever lets it go."""
+
+    def __init__(self, stores: list[Store[Any]], seen: list[bool]) -> None:
+        self.metadata = {"name": "a", "namespace": "prod"}
+        self.stores, self.seen = stores, seen
+
+    def __del__(self) -> None:
+        self.seen.append(owned(self.stores[0]))
+
+
+def test_what_a_cut_commit_took_away_is_finalized_when_the_lock_is_free(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also an object that came and went for the only one who was told of it, and is finished by somebody else."""
+    monkeypatch.setattr("kindex.core._VALIDATE", False)
+    for number in count():
+        seen: list[bool] = []
+        stores: list[Store[Any]] = [Store()]
+        with stores[0].follow(replay=False) as follower:
+            stores[0].put(Mortal(stores, seen))
+            hit = interrupted_at(number, partial(stores[0].delete, key("a")), inside="Core.commit")
+            gc.collect()
+            if len(stores[0]):
+                stores[0].delete(key("a"))
+            follower.take()
+            assert seen == [False], f"interrupted at point {number}"
+        if not hit:
+            break
+    assert number > 20
 
 
 @pytest.mark.parametrize("kind", range(7))

@@ -87,8 +87,10 @@ class Merging:
             self.store.replace([*self.others, *([] if self.present is None else [self.present])], str(self.number))
         elif self.present is None:
             self.store.delete(key("a"))
-        else:
+        elif self.number % 2:
             self.store.put(self.present)
+        else:
+            put_all(self.store, self.present)
         self.gone = before is not None and before["metadata"]["uid"] != step.uid
 
     def step(self, step: Step) -> None:
