@@ -6,6 +6,7 @@ import asyncio
 import importlib
 import socket
 import ssl
+import struct
 import threading
 from collections.abc import Coroutine, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
@@ -222,3 +223,57 @@ class ScriptedServer:
 
     def _wrapped(self, connection: socket.socket) -> socket.socket:
         return connection if self._context is None else self._context.wrap_socket(connection, server_side=True)
+
+
+class QuittingServer:
+    """Answers the first request of each connection, and resets the connection when the next one comes.
+
+    So a connection that is kept always turns out to be closed when it is used again, which else is a matter of luck.
+
+    Args:
+        answers: one for each connection, whose length its head says; a connection without one is reset at once.
+    """
+
+    def __init__(self, *answers: bytes) -> None:
+        self.requests = 0
+        self._answers = answers
+        self._listener = socket.create_server(("127.0.0.1", 0))
+        self._thread = threading.Thread(target=self._serve, name="QuittingServer")
+        self._stopping = threading.Event()
+        self._serving: list[threading.Thread] = []
+        self.config = plain_config(f"http://127.0.0.1:{self._listener.getsockname()[1]}")
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._stopping.set()
+        with suppress(OSError):
+            socket.create_connection(self._listener.getsockname()).close()
+        self._thread.join()
+        self._listener.close()
+        for thread in self._serving:
+            thread.join()
+
+    def _serve(self) -> None:
+        answers = iter(self._answers)
+        while True:
+            connection = self._listener.accept()[0]
+            if self._stopping.is_set():
+                connection.close()
+                return
+            thread = threading.Thread(target=self._answer, args=(connection, next(answers, None)), name="a connection")
+            self._serving.append(thread)
+            thread.start()
+
+    def _answer(self, connection: socket.socket, answer: bytes | None) -> None:
+        connection.settimeout(PATIENCE_SECONDS)
+        with connection, suppress(OSError):
+            if connection.recv(65536):
+                self.requests += 1
+                if answer is not None:
+                    connection.sendall(answer)
+                    self.requests += bool(connection.recv(65536))
+            # Closed so, it is reset rather than ended.
+            connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))

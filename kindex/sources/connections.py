@@ -13,7 +13,7 @@ import weakref
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from urllib3 import Retry, Timeout
-from urllib3.exceptions import HTTPError
+from urllib3.exceptions import HTTPError, ProtocolError
 
 from kindex.sources.api_clients import AnyApiClient, url_of
 from kindex.sources.errors import ErrorKind, SourceError
@@ -44,9 +44,13 @@ class Connections:
         self._manager: PoolManager | None = None  # guarded by _lock, as are the next two
         self._closed = False
         self._sockets: weakref.WeakSet[Any] = weakref.WeakSet()  # Any: sockets, of ssl's or another library's
+        self._here = threading.local()  # opened: whether this thread's request opened a connection
 
     def get(self, target: str, headers: dict[str, str]) -> Response:
         """Send a GET request; give the response when its headers are there. Its body is still to be read.
+
+        A connection that was kept may have been closed by the server just before: that tells nothing of the server, so
+        the request is sent again, by the next connection or a new one.
 
         Raises:
             SourceError: there is no connection, or no answer.
@@ -61,18 +65,23 @@ class Connections:
             respect_retry_after_header=False,
             raise_on_status=False,
         )
-        try:
-            return self._pools().request(
-                "GET",
-                url_of(self._client, target),
-                headers=headers,
-                timeout=self._timeout,
-                retries=retries,
-                preload_content=False,
-            )
-        except (HTTPError, OSError) as error:
-            failure = self.failure(error)
-            raise failure from failure.__cause__
+        while True:
+            self._here.opened = False
+            try:
+                return self._pools().request(
+                    "GET",
+                    url_of(self._client, target),
+                    headers=headers,
+                    timeout=self._timeout,
+                    retries=retries,
+                    preload_content=False,
+                )
+            except (HTTPError, OSError) as error:
+                # urllib3 drops a connection that failed: each time there are fewer that were kept, and none in the end.
+                if not self._here.opened and isinstance(getattr(error, "reason", error), ProtocolError):
+                    continue
+                failure = self.failure(error)
+                raise failure from failure.__cause__
 
     def failure(self, error: Exception) -> SourceError:
         """Say why a request or the reading of an answer failed with *error*."""
@@ -104,6 +113,10 @@ class Connections:
         for each in sockets:
             cut(each)
         self.renew()
+
+    def note_opening(self) -> None:
+        """Remember that the request of this thread is not sent by a connection that was kept."""
+        self._here.opened = True
 
     def note(self, opened: Any) -> None:  # noqa: ANN401 - a socket
         """Remember a socket that was opened.
@@ -154,6 +167,7 @@ def _noting(pool: Any, connections: Connections) -> Any:  # noqa: ANN401 - class
         opened: Any = None
 
         def connect(self) -> None:
+            connections.note_opening()
             super().connect()
             self.opened = self.sock
             connections.note(self.sock)

@@ -11,7 +11,18 @@ import pytest
 
 from kindex.sources.base import ErrorEvent, ListRequest, WatchRequest
 from kindex.sources.errors import ErrorKind, SourceError
-from tests.sources import LIST_HEAD, PACKAGES, WATCH_END, WATCH_HEAD, ScriptedServer, body, chunk, connected
+from tests.sources import (
+    LIST_HEAD,
+    PACKAGES,
+    SYNC,
+    WATCH_END,
+    WATCH_HEAD,
+    QuittingServer,
+    ScriptedServer,
+    body,
+    chunk,
+    connected,
+)
 
 pytestmark = pytest.mark.parametrize("package", PACKAGES)
 
@@ -111,6 +122,22 @@ def test_a_list_that_comes_compressed(package: str) -> None:
         assert len(list(compressed.watch(WatchRequest()))) == 1
     asked = [head.lower().partition("accept-encoding: ")[2].partition("\r\n")[0] for head in server.heads]
     assert asked == ["identity", "gzip", "identity"]
+
+
+def test_a_connection_that_the_server_closed_meanwhile(package: str) -> None:
+    """Whoever sends by a connection that was kept learns only then that the server has closed it: it is sent again."""
+    (answer,) = body(pod_list("a"))
+    with QuittingServer(answer, answer, answer) as server, connected(package, server.config) as client:
+        source = client.source()
+        assert [len(source.list_page(ListRequest()).objects) for _ in range(3)] == [1, 1, 1]
+    assert server.requests == 5  # two of them in vain
+
+
+def test_a_new_connection_that_the_server_closes(package: str) -> None:
+    """What fails by a new connection is the server's fault, and no reason to ask at once again and again."""
+    with QuittingServer() as server, connected(package, server.config) as client:
+        assert caught(lambda: client.source().list_page(ListRequest())).kind is ErrorKind.NETWORK
+    assert server.requests == 1 if package == SYNC else server.requests <= 2  # aiohttp asks once more by itself
 
 
 @pytest.mark.parametrize("head", [LIST_HEAD + b"Content-Length: 0\r\n\r\n", b"HTTP/1.0 200 OK\r\n\r\n"])
