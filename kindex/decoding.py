@@ -1,4 +1,4 @@
-"""Decoding what an API server sends: objects, lists of them, and the events of a watch.
+"""Decoding what an API server sends: objects, and lists of them.
 
 A list is decoded in two passes: one over the body finds where each item stands, and one over each item makes the
 object. An item's bytes are copied, since a view of them would keep the whole body in memory.
@@ -11,10 +11,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Generic, Literal, TypeAlias, TypeVar
 
-import attrs
 import msgspec
 
-from kindex.envelopes import ObjectEvent, SkippedEvent, WatchEvent, event_of, list_of, of_item
+from kindex.envelopes import Page, list_of, of_item
 from kindex.errors import DecodeError, InvalidObjectError
 from kindex.lazy import NO_TABLE, Intake, LazyObject, is_odd
 from kindex.path_decoding import JSON_ERRORS
@@ -28,29 +27,6 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 OnDecodeError: TypeAlias = Literal["raise", "skip"]
-
-
-@attrs.frozen
-class Page(Generic[T]):
-    """A list, or a part of one.
-
-    Attributes:
-        objects: its items.
-        resource_version: of the list; ``""`` if it has none.
-        continue_token: for the next part; ``""`` if this is the last.
-        remaining: how many more there are, if the server says so.
-        kind: of the items, ``""`` if the list does not tell.
-        api_version: of the items.
-        skipped: items that could not be decoded, where that is allowed.
-    """
-
-    objects: list[T]
-    resource_version: str
-    continue_token: str
-    remaining: int | None
-    kind: str
-    api_version: str
-    skipped: int = 0
 
 
 class Decoder(Generic[T]):
@@ -93,43 +69,16 @@ class Decoder(Generic[T]):
         kind = found.list_kind.removesuffix("List") if found.list_kind.endswith("List") else ""
         api_version = found.api_version if kind else ""  # a List of all kinds is v1, its items need not be
         objects: list[T] = []
-        skipped_before = self.skipped
         for position, item in enumerate(found.items):
             text = bytes(item)  # a copy: the item is a view of the body
             try:
                 objects.append(self.decode(text, api_version=api_version, kind=kind))
             except DecodeError as error:
-                if self._skipped(text) is None:
+                if self.leave_out(text) is None:
                     raise of_item(error.reason, position, found.list_kind, text) from error
-        return Page(
-            objects,
-            found.resource_version,
-            found.continue_token,
-            found.remaining,
-            kind,
-            api_version,
-            self.skipped - skipped_before,
-        )
+        return Page(objects, found.resource_version, found.continuation)
 
-    def decode_event(self, line: bytes, *, api_version: str = "", kind: str = "") -> WatchEvent[T]:
-        """Make the event of a line of a watch. A bookmark is never taken for an object, nor is an error's Status.
-
-        Raises:
-            DecodeError: it is no event, or its object is none.
-        """
-        event = event_of(line)
-        if not isinstance(event, tuple):
-            return event
-        change, text = event
-        try:
-            return ObjectEvent(change, self.decode(text, api_version=api_version, kind=kind))
-        except DecodeError as error:
-            skipped = self._skipped(text)
-            if skipped is None:
-                raise
-            return SkippedEvent(change, skipped.key, skipped.resource_version, error)
-
-    def _skipped(self, text: bytes) -> LazyObject | None:  # noqa: ARG002 - for the one that skips
+    def leave_out(self, text: bytes) -> LazyObject | None:  # noqa: ARG002 - for the one that skips
         """Give an object that cannot be decoded, if it may be left out, and count it."""
         return None
 
@@ -147,8 +96,6 @@ class LazyDecoder(Decoder[LazyObject]):
     >>> page = decoder.decode_list(body)
     >>> page.resource_version, page.objects
     ('7', [<LazyObject v1 Pod a, 55 bytes>])
-    >>> decoder.decode_event(b'{"type": "BOOKMARK", "object": {"kind": "Pod", "metadata": {"resourceVersion": "9"}}}')
-    BookmarkEvent(resource_version='9', initial_events_end=False)
     """
 
     def __init__(
@@ -281,7 +228,7 @@ class TypeDecoder(Decoder[T]):
         with _collector_paused():
             return super().decode_list(body)
 
-    def _skipped(self, text: bytes) -> LazyObject | None:
+    def leave_out(self, text: bytes) -> LazyObject | None:
         """Give what is an object, but not of this type; what is no object at all is an error all the same."""
         if self._on_decode_error == "raise":
             return None

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import re
-from typing import TYPE_CHECKING, Any, Generic, Literal, NamedTuple, TypeAlias, TypeVar
+from collections.abc import Sequence
+from typing import Any, Final, Generic, Literal, NamedTuple, TypeAlias, TypeVar, cast, get_args
 
 import msgspec
 from msgspec import UNSET
@@ -14,59 +15,24 @@ from kindex.lazy import NO_TABLE
 from kindex.objects import text_of
 from kindex.path_decoding import JSON_ERRORS, NOT_OBJECTS, SCALARS, plain_json
 
-if TYPE_CHECKING:
-    from kindex.keys import ObjectKey
-
 T = TypeVar("T")
 
 
-Change: TypeAlias = Literal["ADDED", "MODIFIED", "DELETED"]
-
-
-class ObjectEvent(msgspec.Struct, Generic[T], frozen=True):
-    """A watch said what became of an object; of a deleted one this is the last state."""
-
-    type: Change
-    object: T
-
-
-class BookmarkEvent(msgspec.Struct, frozen=True):
-    """A watch said up to which resource version all was sent; *initial_events_end* marks the end of the list part."""
-
-    resource_version: str
-    initial_events_end: bool = False
-
-
-class Status(msgspec.Struct, frozen=True):
-    """What an API server says of a failure; ``raw`` has all of it."""
-
-    code: int
-    reason: str
-    message: str
-    retry_after_seconds: int | None = None
-    raw: Any = None  # Any: JSON
-
-
-class ErrorEvent(msgspec.Struct, frozen=True):
-    """A watch failed."""
-
-    status: Status
-
-
-class SkippedEvent(msgspec.Struct, frozen=True):
-    """A watch sent an object that could not be decoded, where that is allowed; *error* says why."""
-
-    type: Change
-    key: ObjectKey
-    resource_version: str
-    error: DecodeError
-
-
-WatchEvent: TypeAlias = ObjectEvent[T] | BookmarkEvent | ErrorEvent | SkippedEvent
-"""One line of a watch."""
-
-
 # Lists
+
+
+class Page(msgspec.Struct, Generic[T], frozen=True):
+    """One page of a list.
+
+    Attributes:
+        objects: in it.
+        resource_version: of the list, from which to watch; ``""`` if it has none.
+        continuation: the token for the next page; ``""`` in the last one.
+    """
+
+    objects: Sequence[T]
+    resource_version: str
+    continuation: str = ""
 
 
 class ListBody(NamedTuple):
@@ -76,15 +42,13 @@ class ListBody(NamedTuple):
     list_kind: str
     api_version: str
     resource_version: str
-    continue_token: str
-    remaining: int | None
+    continuation: str
 
 
 class _ListMeta(msgspec.Struct, frozen=True):
     # Any: what the server sends, right or not.
     resource_version: Any = msgspec.field(name="resourceVersion", default=None)
     next: Any = msgspec.field(name="continue", default=None)
-    remaining: Any = msgspec.field(name="remainingItemCount", default=None)
 
 
 class _NoList(msgspec.Struct, frozen=True):
@@ -99,7 +63,15 @@ class _Envelope(msgspec.Struct, frozen=True):
     api_version: Any = msgspec.field(name="apiVersion", default="")
 
 
+class _Status(msgspec.Struct, frozen=True):
+    # Any: as above.
+    code: Any = None
+    reason: Any = ""
+    message: Any = ""
+
+
 _decode_envelope = msgspec.json.Decoder(_Envelope).decode
+_decode_status = msgspec.json.Decoder(_Status).decode
 
 
 def list_of(body: bytes) -> ListBody:
@@ -111,8 +83,9 @@ def list_of(body: bytes) -> ListBody:
     try:
         envelope = _decode_envelope(body)
         if envelope.kind == "Status":
-            status = status_of(body)
-            raise DecodeError("a Status instead of a list", f"{status.code} {status.reason}: {status.message}")
+            status = _decode_status(body)
+            told = f"{text_of(status.code)} {text_of(status.reason)}: {text_of(status.message)}"
+            raise DecodeError("a Status instead of a list", told)
     except JSON_ERRORS as error:
         raise _broken_list(body, error) from error
     kind, items, metadata = text_of(envelope.kind), envelope.items, envelope.metadata
@@ -132,7 +105,6 @@ def list_of(body: bytes) -> ListBody:
         text_of(envelope.api_version),
         text_of(metadata.resource_version),
         text_of(metadata.next),
-        metadata.remaining if type(metadata.remaining) is int else None,
     )
 
 
@@ -173,25 +145,64 @@ _NAME = re.compile(rb'"name"\s*:\s*"([^"\\\x00-\x1f]*)"')
 
 # Events
 
+EventType: TypeAlias = Literal["ADDED", "MODIFIED", "DELETED", "BOOKMARK", "ERROR"]
 
-def event_of(line: bytes) -> BookmarkEvent | ErrorEvent | tuple[Change, bytes]:
-    """Decode a line of a watch; of a change to an object, its kind and the object's text, which is a copy.
+
+class EventBody(NamedTuple):
+    """An event of a watch whose object is still text: a view of the line."""
+
+    type: EventType
+    text: msgspec.Raw
+
+
+def event_of(line: bytes) -> EventBody:
+    """Decode what stands around the object of an event.
 
     Raises:
         DecodeError: it is no event.
+
+    >>> event_of(b'{"type": "ADDED", "object": {"metadata": {"name": "a"}}}').type
+    'ADDED'
     """
     try:
         event = _decode_line(line)
-        match event.type:
-            case "ADDED" | "MODIFIED" | "DELETED" as change:
-                return change, bytes(event.object)
-            case "BOOKMARK":
-                return _bookmark_of(event.object)
-            case "ERROR":
-                return ErrorEvent(status_of(event.object))
     except JSON_ERRORS as error:
-        raise DecodeError(f"a watch event {_excerpt(line)}", str(error)) from error
-    raise DecodeError(f"a watch event {_excerpt(line)}", f"its type is {event.type!r}")
+        raise of_line(line, str(error)) from error
+    if not isinstance(event.type, str) or event.type not in _EVENT_TYPES:
+        raise of_line(line, f"its type is {event.type!r}")
+    return EventBody(cast("EventType", event.type), event.object)
+
+
+def of_line(line: bytes, reason: str) -> DecodeError:
+    """Say what is wrong with an event, and how it begins."""
+    return DecodeError(f"a watch event {_excerpt(line)}", reason)
+
+
+class Bookmark(NamedTuple):
+    """Up to which version all was sent, and whether these were the initial events."""
+
+    resource_version: str
+    initial_events_end: bool
+
+
+def bookmark_of(text: bytes | msgspec.Raw) -> Bookmark:
+    """Read the metadata of a bookmark, and nothing else: its object is none, and may lack what others must have.
+
+    Raises:
+        JSON_ERRORS: *text* is no JSON object.
+
+    >>> bookmark_of(b'{"kind": "Job", "metadata": {"resourceVersion": "9"}, "spec": null}')
+    Bookmark(resource_version='9', initial_events_end=False)
+    """
+    metadata = _decode_bookmark(text).metadata
+    if not isinstance(metadata, _BookmarkMeta):
+        return Bookmark("", initial_events_end=False)
+    annotations = metadata.annotations
+    ends = isinstance(annotations, dict) and annotations.get("k8s.io/initial-events-end") == "true"
+    return Bookmark(text_of(metadata.resource_version), ends)
+
+
+_EVENT_TYPES: Final = frozenset(get_args(EventType))
 
 
 class _Line(msgspec.Struct, frozen=True):
@@ -210,35 +221,6 @@ class _BookmarkObject(msgspec.Struct, frozen=True):
 
 _decode_line = msgspec.json.Decoder(_Line).decode
 _decode_bookmark = msgspec.json.Decoder(_BookmarkObject).decode
-
-
-def _bookmark_of(text: msgspec.Raw) -> BookmarkEvent:
-    """Read the metadata of a bookmark, and nothing else: its object is none, and may lack what others must have."""
-    metadata = _decode_bookmark(text).metadata
-    if not isinstance(metadata, _BookmarkMeta):
-        return BookmarkEvent("")
-    annotations = metadata.annotations
-    ends = isinstance(annotations, dict) and annotations.get("k8s.io/initial-events-end") == "true"
-    return BookmarkEvent(text_of(metadata.resource_version), ends)
-
-
-def status_of(text: bytes | msgspec.Raw) -> Status:
-    """Read a Status, or whatever stands in its place.
-
-    Raises:
-        JSON_ERRORS: *text* is no JSON.
-    """
-    raw = plain_json(text)
-    status = raw if isinstance(raw, dict) else {}
-    details = status.get("details")
-    code, delay = status.get("code"), details.get("retryAfterSeconds") if isinstance(details, dict) else None
-    return Status(
-        code if type(code) is int else 0,
-        text_of(status.get("reason")),
-        text_of(status.get("message")),
-        delay if type(delay) is int else None,
-        raw,
-    )
 
 
 def _excerpt(text: bytes) -> str:

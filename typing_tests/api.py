@@ -7,7 +7,7 @@ Lines that must be refused carry an ignore; both checkers complain of an ignore 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, assert_type
 
 from kindex import (
@@ -35,8 +35,8 @@ from kindex import (
     Updated,
 )
 from kindex.decoding import DictDecoder, LazyDecoder, TypeDecoder
-from kindex.envelopes import BookmarkEvent, ErrorEvent, ObjectEvent, SkippedEvent
 from kindex.lazy_metadata import OwnerReference
+from kindex.sources import BookmarkEvent, ErrorEvent, ObjectEvent, Reading, SkippedEvent
 from kindex.transforms import keep_paths, strip_managed_fields
 
 
@@ -312,7 +312,7 @@ lazies.put({})  # type: ignore[arg-type]
 
 # Decoders give what their name says, and take transforms of that.
 
-assert_type(LazyDecoder(["spec.nodeName"]).decode_list(b"{}").objects, list[LazyObject])
+assert_type(LazyDecoder(["spec.nodeName"]).decode_list(b"{}").objects, Sequence[LazyObject])
 assert_type(DictDecoder().decode(b"{}"), dict[str, Any])
 assert_type(TypeDecoder(Pod).decode(b"{}"), Pod)
 LazyDecoder(transform=[strip_managed_fields, keep_paths("spec.nodeName")])
@@ -322,13 +322,13 @@ DictDecoder(transform=keep_paths("spec.nodeName"))  # type: ignore[arg-type]
 
 def names_in(line: bytes) -> str:
     """Take an event apart by ``match``, without a case left over."""
-    match LazyDecoder().decode_event(line):
-        case ObjectEvent(object=obj):
+    match Reading(LazyDecoder()).event(line):
+        case ObjectEvent(obj=obj):
             assert_type(obj, LazyObject)
             return obj.name
         case BookmarkEvent(resource_version=version):
-            return version
-        case ErrorEvent(status=status):
-            return status.reason
+            return version or ""
+        case ErrorEvent(error=error):
+            return error.reason
         case SkippedEvent(key=key):
-            return key.name
+            return str(key)

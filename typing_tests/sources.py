@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Iterator
 from typing import Any, assert_never, assert_type
 
-from kindex.informer.commands import Apply, Bookmark, Command, Hangup, Replace, Report, Wait
+from kindex.informer.commands import Apply, Bookmark, Command, Forget, Hangup, Replace, Report, Wait
 from kindex.informer.events import Opened
 from kindex.informer.reflector import Reflector
 from kindex.sources import (
@@ -17,6 +17,7 @@ from kindex.sources import (
     ListRequest,
     ObjectEvent,
     Page,
+    SkippedEvent,
     Source,
     Stream,
     WatchEvent,
@@ -96,7 +97,7 @@ def reads(stream: Stream[Pod], async_stream: AsyncStream[Pod]) -> None:
             case ObjectEvent(obj=obj, resource_version=version):
                 assert_type(obj, Pod)
                 assert_type(version, str | None)
-            case BookmarkEvent() | ErrorEvent():
+            case SkippedEvent() | BookmarkEvent() | ErrorEvent():
                 pass
             case _:
                 assert_never(event)
@@ -109,7 +110,7 @@ def drives(reflector: Reflector[Pod], command: Command[Pod]) -> None:
     assert_type(commands, tuple[Command[Pod], ...])
     assert_type(state.live(0.2), bool)
     match command:
-        case ListRequest() | WatchRequest() | Hangup() | Report() | Wait() | Bookmark():
+        case ListRequest() | WatchRequest() | Hangup() | Report() | Wait() | Bookmark() | Forget():
             pass
         case Apply(obj=obj):
             assert_type(obj, Pod)

@@ -9,7 +9,8 @@ ListRequest         Page or ErrorEvent
 WatchRequest        Opened, then what the stream gives, and Ended, Silent or ErrorEvent at last;
                     or ErrorEvent at once
 Replace             Replaced or Refused
-Apply, Bookmark     nothing, or Refused
+Apply, Forget       nothing, or Refused
+Bookmark            nothing
 Wait                Woken
 Hangup, Report      nothing
 ==================  ===========================================================================
@@ -24,6 +25,7 @@ from typing import Generic, Literal, TypeAlias, TypeVar
 
 import msgspec
 
+from kindex.keys import ObjectKey
 from kindex.sources.base import ListRequest, ObjectEventType, WatchRequest
 
 T = TypeVar("T")
@@ -48,6 +50,17 @@ class Apply(msgspec.Struct, Generic[T], frozen=True):
     obj: T
     resource_version: str
     """From which a watch would be resumed afterwards; no older than it was before."""
+
+
+class Forget(msgspec.Struct, frozen=True):
+    """Remove one object from the store, if what is there is no newer than *seen*."""
+
+    namespace: str | None
+    key: ObjectKey
+    seen: str | None
+    """The version in which it ceased to be one of those that are kept."""
+    resource_version: str
+    """As that of an Apply."""
 
 
 class Bookmark(msgspec.Struct, frozen=True):
@@ -79,5 +92,5 @@ class Report(msgspec.Struct, frozen=True):
     error: Exception | None = None
 
 
-Command: TypeAlias = ListRequest | WatchRequest | Replace[T] | Apply[T] | Bookmark | Wait | Hangup | Report
+Command: TypeAlias = ListRequest | WatchRequest | Replace[T] | Apply[T] | Forget | Bookmark | Wait | Hangup | Report
 """Take it apart with ``match``."""

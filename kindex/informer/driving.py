@@ -17,14 +17,24 @@ import msgspec
 from kindex.deltas import Delta
 from kindex.errors import KindexError
 from kindex.informer.clocks import Clock
-from kindex.informer.commands import Apply, Bookmark, Command, Hangup, Replace, Report, Wait
+from kindex.informer.commands import Apply, Bookmark, Command, Forget, Hangup, Replace, Report, Wait
 from kindex.informer.events import Ended, Event, Opened, Refused, Replaced
-from kindex.informer.keeping import TakeIn
+from kindex.informer.keeping import LeftOut, TakeIn
 from kindex.informer.object_budgets import ObjectTally
 from kindex.informer.reflector import Reflector
 from kindex.informer.states import Gathering, Opening, State, Stats, Waiting
 from kindex.objects import resource_version_of
-from kindex.sources.base import BookmarkEvent, ErrorEvent, ListRequest, ObjectEvent, Page, WatchEvent, WatchRequest
+from kindex.resource_versions import compare
+from kindex.sources.base import (
+    BookmarkEvent,
+    ErrorEvent,
+    ListRequest,
+    ObjectEvent,
+    Page,
+    SkippedEvent,
+    WatchEvent,
+    WatchRequest,
+)
 from kindex.sources.errors import ErrorKind, SourceError
 from kindex.store import Store
 
@@ -33,7 +43,7 @@ T = TypeVar("T")
 Asked: TypeAlias = ListRequest | WatchRequest | Replace[T] | Wait
 """What is to be answered by an event; where nothing is, the stream is to be read."""
 
-_SAID = (Page, Opened, ObjectEvent, BookmarkEvent, Ended)
+_SAID = (Page, Opened, ObjectEvent, SkippedEvent, BookmarkEvent, Ended)
 """What a source says when all is well."""
 
 _LINKS = 10
@@ -183,9 +193,14 @@ class Driver(Generic[T]):
         try:
             match event:
                 case Page(objects=objects):
-                    return msgspec.structs.replace(event, objects=[self._take_in(obj) for obj in objects])
-                case ObjectEvent(obj=obj):
-                    return msgspec.structs.replace(event, obj=self._take_in(obj))
+                    taken = map(self._take_in, objects)
+                    kept = [obj for obj in taken if type(obj) is not LeftOut]
+                    return msgspec.structs.replace(event, objects=kept)
+                case ObjectEvent(type=change, obj=obj, resource_version=version):
+                    kept_or_not = self._take_in(obj)
+                    if isinstance(kept_or_not, LeftOut):
+                        return SkippedEvent(change, kept_or_not.key, version, kept_or_not.error)
+                    return ObjectEvent(change, kept_or_not, version)
                 case _:
                     return event
         except Exception as error:  # noqa: BLE001 - a transform is anybody's
@@ -243,8 +258,8 @@ class Driver(Generic[T]):
         """Do commands; give the last one, if it is to be answered."""
         for command in commands:
             match command:
-                case Apply():
-                    refused = self._apply(command)
+                case Apply() | Forget():
+                    refused = self._apply(command) if isinstance(command, Apply) else self._forget(command)
                     if refused is not None:  # the rest is not to be done
                         return self.tell(refused)
                 case ListRequest(continuation="") | WatchRequest():
@@ -278,6 +293,22 @@ class Driver(Generic[T]):
             self._bookmark(version)
         if self._tally is not None:
             self._tally.changed(deltas)
+        return None
+
+    def _forget(self, command: Forget) -> Refused | None:
+        """Remove one object, but no newer one; say so if the store refused."""
+        removed: Delta[T] | None = None
+        try:
+            with self._turn:
+                there = None if self._shut_out else self._store.get(command.key)
+                if there is not None and compare(resource_version_of(there), command.seen or "") != 1:
+                    removed = self._store.delete(command.key)
+        except Exception as error:  # noqa: BLE001 - index functions and scopes are anybody's
+            self._let_go(error)
+            return Refused(error)
+        self._bookmark(command.resource_version)
+        if self._tally is not None and removed is not None:
+            self._tally.changed((removed,))
         return None
 
     def _bookmark(self, version: str) -> None:

@@ -6,7 +6,7 @@ from typing import TypeAlias, TypeVar
 
 import msgspec
 
-from kindex.sources.base import BookmarkEvent, ErrorEvent, ObjectEvent, Page
+from kindex.sources.base import BookmarkEvent, ErrorEvent, ObjectEvent, Page, SkippedEvent
 
 T = TypeVar("T")
 
@@ -38,6 +38,16 @@ class Woken(msgspec.Struct, frozen=True):
 
 
 Event: TypeAlias = (
-    Page[T] | Opened | ObjectEvent[T] | BookmarkEvent | ErrorEvent | Ended | Silent | Replaced | Refused | Woken
+    Page[T]
+    | Opened
+    | ObjectEvent[T]
+    | SkippedEvent
+    | BookmarkEvent
+    | ErrorEvent
+    | Ended
+    | Silent
+    | Replaced
+    | Refused
+    | Woken
 )
 """Take it apart with ``match``."""

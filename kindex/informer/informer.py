@@ -54,7 +54,7 @@ class Informer(AnyInformer[T, ThreadDriver[T]], Generic[T]):
             Source object are kept as it gives them, unless this is given.
         decode: keep them as this type: a msgspec Struct, dataclass, attrs class or pydantic model.
         on_decode_error: what becomes of an object that is not of this type: ``"raise"`` fails the list or watch, which
-            is tried again; ``"skip"`` leaves it out, and counts it.
+            is tried again; ``"skip"`` leaves it out, also if it was of the type before, and counts it.
         strip: what is done to each object first: by default managedFields are dropped; None keeps them.
         transform: what is done then: a function of an object that gives one, or several. What indexers read of a
             LazyObject is taken before; of anything else after.

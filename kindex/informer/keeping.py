@@ -7,16 +7,18 @@ indexer that is added later finds what the transforms have left; where that is n
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable
-from typing import Any, Generic, Literal, TypeAlias, TypeVar, cast
+from functools import partial
+from typing import Any, Generic, Literal, NamedTuple, TypeAlias, TypeVar, cast
 
 import attrs
 import msgspec
 
 from kindex.decoding import Decoder, DictDecoder, LazyDecoder, OnDecodeError, TypeDecoder
-from kindex.errors import IndexerError
+from kindex.errors import DecodeError, IndexerError
 from kindex.indexers.base import AnyIndexer
 from kindex.indexers.reading import paths_read
 from kindex.informer.settings import SettingError
+from kindex.keys import ObjectKey
 from kindex.layouts import Only
 from kindex.lazy import LazyObject
 from kindex.path_syntax import steps_of
@@ -25,7 +27,17 @@ from kindex.transforms import Transform, drops, several, strip_managed_fields
 T = TypeVar("T")
 
 Objects: TypeAlias = Literal["lazy", "dict", "metadata"]
-TakeIn: TypeAlias = Callable[[Any], T]
+
+
+class LeftOut(NamedTuple):
+    """An object that is none of the type that is kept, where such are left out."""
+
+    key: ObjectKey | None
+    """None if it has no name."""
+    error: DecodeError
+
+
+TakeIn: TypeAlias = Callable[[Any], T | LeftOut]
 """Makes of what a source gives what is kept. Any: sources give what they like."""
 
 
@@ -87,7 +99,7 @@ class Keeping(Generic[T]):
     def take_in(self, decoder: Decoder[T]) -> TakeIn[T] | None:
         """Make the function for the objects of a Source object, by its *decoder*; None if they are kept as they are."""
         if not self.as_given:
-            return lambda obj: decoder.decode(_json_of(obj))
+            return partial(_decoded, decoder)
         if self.strip is None and not self.transform:
             return None
         strip, transforms = self.strip, self.transform
@@ -130,6 +142,17 @@ _ONLY_METADATA = Only((("apiVersion",), ("kind",), ("metadata",)), "metadata")
 def _without_the_rest(obj: LazyObject) -> LazyObject:
     """Let an object of which the server sent the metadata alone say so: what it lacks is not absent, but not here."""
     return obj.reduced(obj.raw, _ONLY_METADATA)
+
+
+def _decoded(decoder: Decoder[T], obj: object) -> T | LeftOut:
+    text = _json_of(obj)
+    try:
+        return decoder.decode(text)
+    except DecodeError as error:
+        left_out = decoder.leave_out(text)
+        if left_out is None:
+            raise
+        return LeftOut(left_out.key if left_out.name else None, error)
 
 
 def _json_of(obj: object) -> bytes:

@@ -12,7 +12,7 @@ from typing import Generic, Literal, TypeAlias, TypeVar, assert_never
 import attrs
 from msgspec.structs import replace
 
-from kindex.informer.commands import Apply, Bookmark, Command, Hangup, Replace, Report, Wait
+from kindex.informer.commands import Apply, Bookmark, Command, Forget, Hangup, Replace, Report, Wait
 from kindex.informer.events import Ended, Event, Opened, Refused, Replaced, Silent, Woken
 from kindex.informer.retries import RetryPolicy
 from kindex.informer.settings import SettingError, number
@@ -29,7 +29,7 @@ from kindex.informer.states import (
 from kindex.objects import key_of
 from kindex.resource_versions import compare
 from kindex.resource_versions import usable as is_version
-from kindex.sources.base import BookmarkEvent, ErrorEvent, ListRequest, ObjectEvent, Page, WatchRequest
+from kindex.sources.base import BookmarkEvent, ErrorEvent, ListRequest, ObjectEvent, Page, SkippedEvent, WatchRequest
 from kindex.sources.errors import ErrorKind, SourceError
 
 T = TypeVar("T")
@@ -210,7 +210,7 @@ class Reflector(Generic[T]):
 
     def _gathering(self, state: Gathering[T], event: Event[T], at: float) -> Step[T]:
         match event:
-            case ObjectEvent():
+            case ObjectEvent() | SkippedEvent():
                 return state.plus(event), ()
             case BookmarkEvent(resource_version=version, initial_events_end=True):
                 return self._gathered(state, version, at)
@@ -277,6 +277,17 @@ class Reflector(Generic[T]):
                         state.memory, state.request, version, state.opened_at, at, state.events + 1, state.bookmarks
                     ),
                     (Apply(self.namespace, event_type, obj, version),),
+                )
+            case SkippedEvent(key=key, resource_version=seen):
+                version = _later(state.version, seen)
+                command = (
+                    Bookmark(self.namespace, version) if key is None else Forget(self.namespace, key, seen, version)
+                )
+                return (
+                    Watching(
+                        state.memory, state.request, version, state.opened_at, at, state.events + 1, state.bookmarks
+                    ),
+                    (command,),
                 )
             case BookmarkEvent(resource_version=seen):
                 version = _later(state.version, seen)
@@ -461,16 +472,20 @@ def _later(version: str, seen: str | None) -> str:
             return seen
 
 
-def _objects_of(events: list[ObjectEvent[T]], key_of: Callable[[T], Hashable]) -> list[T]:
+def _objects_of(events: list[ObjectEvent[T] | SkippedEvent], key_of: Callable[[T], Hashable]) -> list[T]:
     """Give what is left after the initial events; changes may be among them."""
-    if not any(event.type == "DELETED" for event in events):
-        return [event.obj for event in events]  # of two with one key the last one counts anyway
+    objects = [event.obj for event in events if isinstance(event, ObjectEvent) and event.type != "DELETED"]
+    if len(objects) == len(events):
+        return objects  # of two with one key the last one counts anyway
     left: dict[Hashable, T] = {}
     for event in events:
-        if event.type == "DELETED":
-            left.pop(key_of(event.obj), None)
-        else:
-            left[key_of(event.obj)] = event.obj
+        match event:
+            case SkippedEvent(key=key):
+                left.pop(key, None)
+            case ObjectEvent(type="DELETED", obj=obj):
+                left.pop(key_of(obj), None)
+            case ObjectEvent(obj=obj):
+                left[key_of(obj)] = obj
     return list(left.values())
 
 

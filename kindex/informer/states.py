@@ -21,7 +21,7 @@ import msgspec
 from msgspec.structs import replace
 
 from kindex.informer.retries import Pace
-from kindex.sources.base import ListRequest, ObjectEvent, Page, WatchRequest
+from kindex.sources.base import ListRequest, ObjectEvent, Page, SkippedEvent, WatchRequest
 from kindex.sources.errors import ErrorKind
 
 T = TypeVar("T")
@@ -168,10 +168,10 @@ class Gathering(_State, Generic[T], frozen=True):
 
     request: WatchRequest
     opened_at: float
-    chunks: tuple[tuple[ObjectEvent[T], ...], ...] = ()
-    rest: tuple[ObjectEvent[T], ...] = ()
+    chunks: tuple[tuple[ObjectEvent[T] | SkippedEvent, ...], ...] = ()
+    rest: tuple[ObjectEvent[T] | SkippedEvent, ...] = ()
 
-    def plus(self, event: ObjectEvent[T]) -> Gathering[T]:
+    def plus(self, event: ObjectEvent[T] | SkippedEvent) -> Gathering[T]:
         """Add an event."""
         rest = (*self.rest, event)
         if len(rest) < _CHUNK:
@@ -179,7 +179,7 @@ class Gathering(_State, Generic[T], frozen=True):
         return Gathering(self.memory, self.request, self.opened_at, (*self.chunks, rest))
 
     @property
-    def events(self) -> list[ObjectEvent[T]]:
+    def events(self) -> list[ObjectEvent[T] | SkippedEvent]:
         """All of them, in their order."""
         return [event for chunk in (*self.chunks, self.rest) for event in chunk]
 

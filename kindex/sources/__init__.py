@@ -8,6 +8,7 @@ from kindex.sources.base import (
     ListRequest,
     ObjectEvent,
     Page,
+    SkippedEvent,
     Source,
     Stream,
     WatchEvent,
@@ -15,6 +16,7 @@ from kindex.sources.base import (
 )
 from kindex.sources.errors import ErrorKind, SourceError
 from kindex.sources.making import async_source_of, source_of
+from kindex.sources.readings import Reading
 from kindex.sources.wire import event_of, page_of
 
 __all__ = [
@@ -26,6 +28,8 @@ __all__ = [
     "ListRequest",
     "ObjectEvent",
     "Page",
+    "Reading",
+    "SkippedEvent",
     "Source",
     "SourceError",
     "Stream",

@@ -6,11 +6,13 @@ which version, and what to do about an error is up to the reflector.
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections.abc import AsyncIterator, Iterator
 from typing import Generic, Literal, Protocol, TypeAlias, TypeVar
 
 import msgspec
 
+from kindex.envelopes import Page as Page  # noqa: PLC0414 - a value of sources: said so to type checkers
+from kindex.keys import ObjectKey
 from kindex.sources.errors import SourceError
 
 T = TypeVar("T")
@@ -80,20 +82,6 @@ class WatchRequest(msgspec.Struct, frozen=True):
         return query
 
 
-class Page(msgspec.Struct, Generic[T], frozen=True):
-    """One page of a list.
-
-    Attributes:
-        objects: in it.
-        resource_version: of the list, from which to watch.
-        continuation: the token for the next page; ``""`` in the last one.
-    """
-
-    objects: Sequence[T]
-    resource_version: str
-    continuation: str = ""
-
-
 class ObjectEvent(msgspec.Struct, Generic[T], frozen=True):
     """What happened to one object.
 
@@ -126,8 +114,26 @@ class ErrorEvent(msgspec.Struct, frozen=True):
     error: SourceError
 
 
-WatchEvent: TypeAlias = ObjectEvent[T] | BookmarkEvent | ErrorEvent
-"""One of the three; take it apart with ``match``."""
+class SkippedEvent(msgspec.Struct, frozen=True):
+    """Something happened to an object that is now none of those that are kept, such as one that cannot be decoded.
+
+    Whatever was known of it is out of date: it is let go of, as a list would leave it out.
+
+    Attributes:
+        type: as that of an ObjectEvent.
+        key: of the object; None if it has no name, so that there is nothing to let go of.
+        resource_version: its ``metadata.resourceVersion``, as text; None or ``""`` if it has none.
+        error: why it is left out.
+    """
+
+    type: ObjectEventType
+    key: ObjectKey | None
+    resource_version: str | None
+    error: Exception
+
+
+WatchEvent: TypeAlias = ObjectEvent[T] | SkippedEvent | BookmarkEvent | ErrorEvent
+"""One of the four; take it apart with ``match``."""
 
 
 class Stream(Protocol[T]):

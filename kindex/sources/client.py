@@ -81,6 +81,11 @@ class ClientSource(Generic[T]):
         """What it lists: the plural, or the kind while that is not known."""
         return self._questions.name
 
+    @property
+    def namespaced(self) -> bool | None:
+        """Whether the objects have namespaces; None where that is not known before discovery, or not at all."""
+        return self._questions.namespaced
+
     def resource(self) -> Resource:
         """Give what is listed, looked up by discovery if need be.
 

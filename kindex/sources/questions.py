@@ -46,6 +46,11 @@ class Questions:
         return self._listed.name
 
     @property
+    def namespaced(self) -> bool | None:
+        """Whether the objects have namespaces; None while that is not known."""
+        return self._listed.namespaced if isinstance(self._listed, Resource) else None
+
+    @property
     def discovery(self) -> Question | None:
         """What has to be asked first, if anything."""
         match self._listed:

@@ -7,12 +7,13 @@ from typing import Any, Generic, TypeVar
 
 import msgspec
 
-from kindex import envelopes
 from kindex.decoding import Decoder
+from kindex.envelopes import Page, bookmark_of, event_of, of_line
 from kindex.errors import DecodeError
 from kindex.lazy import LazyObject
 from kindex.objects import resource_version_of, text_of
-from kindex.sources.base import BookmarkEvent, ErrorEvent, ObjectEvent, Page, WatchEvent
+from kindex.path_decoding import JSON_ERRORS
+from kindex.sources.base import BookmarkEvent, ErrorEvent, ObjectEvent, ObjectEventType, SkippedEvent, WatchEvent
 from kindex.sources.errors import ErrorKind, SourceError
 
 T = TypeVar("T")
@@ -42,33 +43,42 @@ class Reading(Generic[T]):
         """
         try:
             with self._lock:
-                page = self._decoder.decode_list(body)
+                return self._decoder.decode_list(body)
         except DecodeError as error:
             raise (_status_in(body) or _protocol_error(error)) from error
-        return Page(page.objects, page.resource_version, page.continue_token)
 
     def event(self, line: bytes) -> WatchEvent[T]:
-        """Read one line of a watch.
-
-        An object that the decoder skips counts as a bookmark: the watch is past it, and the store keeps what it has.
+        """Read one line of a watch. A bookmark is never taken for an object, nor is an error's Status.
 
         Raises:
             SourceError: it is no event, or its object is none; a bare Status is the error that it tells.
         """
         try:
-            with self._lock:
-                event = self._decoder.decode_event(line)
+            event_type, text = event_of(line)
+            match event_type:
+                case "BOOKMARK":
+                    return BookmarkEvent(*bookmark_of(text))
+                case "ERROR":
+                    return ErrorEvent(SourceError.of_status(_decode_json(text)))
+                case change:
+                    return self._changed(change, bytes(text))
         except DecodeError as error:
             raise (_status_in(line) or _protocol_error(error)) from error
-        match event:
-            case envelopes.ObjectEvent(type=change, object=obj):
-                return ObjectEvent(change, obj, _version_of(obj, line))
-            case envelopes.BookmarkEvent(resource_version=version, initial_events_end=ends):
-                return BookmarkEvent(version, ends)
-            case envelopes.SkippedEvent(resource_version=version):
-                return BookmarkEvent(version)
-            case envelopes.ErrorEvent(status=status):
-                return ErrorEvent(SourceError.of_status(status.raw))
+        except JSON_ERRORS as error:
+            raise _protocol_error(of_line(line, str(error))) from error
+
+    def _changed(self, change: ObjectEventType, text: bytes) -> ObjectEvent[T] | SkippedEvent:
+        """Make the event of a change to an object."""
+        with self._lock:
+            try:
+                obj = self._decoder.decode(text)
+            except DecodeError as error:
+                left_out = self._decoder.leave_out(text)
+                if left_out is None:
+                    raise
+                key = left_out.key if left_out.name else None
+                return SkippedEvent(change, key, left_out.resource_version, error)
+        return ObjectEvent(change, obj, _version_of(obj, text))
 
 
 class _Metadata(msgspec.Struct):
@@ -79,23 +89,19 @@ class _Object(msgspec.Struct):
     metadata: _Metadata | None = None
 
 
-class _Line(msgspec.Struct):
-    object: _Object | None = None
-
-
-_decode_line = msgspec.json.Decoder(_Line).decode
+_decode_object = msgspec.json.Decoder(_Object).decode
 _decode_json = msgspec.json.Decoder().decode
 
 
-def _version_of(obj: object, line: bytes) -> str:
-    """Give the version of an object from its line: what a decoder makes of it need not have one."""
+def _version_of(obj: object, text: bytes) -> str:
+    """Give the version of an object from its text: what a decoder makes of it need not have one."""
     if type(obj) is LazyObject:
         return resource_version_of(obj)
     try:
-        decoded = _decode_line(line).object
+        metadata = _decode_object(text).metadata
     except msgspec.MsgspecError:  # odd metadata, which the decoder let pass
         return resource_version_of(obj)
-    return text_of(decoded.metadata.resource_version) if decoded and decoded.metadata else ""
+    return text_of(metadata.resource_version) if metadata else ""
 
 
 def _status_in(text: bytes) -> SourceError | None:

@@ -13,7 +13,6 @@ import pytest
 
 from kindex import DecodeError, FieldIndexer, InvalidObjectError, JsonPath, LazyObject, Store
 from kindex.decoding import Decoder, DictDecoder, LazyDecoder, TypeDecoder
-from kindex.envelopes import BookmarkEvent, ErrorEvent, ObjectEvent, SkippedEvent, Status
 from kindex.transforms import keep_paths, strip_managed_fields
 
 if TYPE_CHECKING:
@@ -72,8 +71,7 @@ def test_a_list_is_decoded_with_what_stands_around_it(make: Callable[[], Decoder
 
     assert [name_of(obj) for obj in page.objects] == ["a", "b"]
     assert {kind_of(obj) for obj in page.objects} == {("v1", "Pod")}
-    assert (page.resource_version, page.continue_token, page.remaining) == ("7", "next", 3)
-    assert (page.kind, page.api_version, page.skipped) == ("Pod", "v1", 0)
+    assert (page.resource_version, page.continuation) == ("7", "next")
 
 
 @every_decoder
@@ -89,7 +87,7 @@ def test_a_list_is_decoded_with_what_stands_around_it(make: Callable[[], Decoder
 def test_an_empty_list_is_a_list(make: Callable[[], Decoder[Any]], body: bytes) -> None:
     """Nothing in it, null in it, odd metadata: no objects, no version, no more parts."""
     page = make().decode_list(body)
-    assert (page.objects, page.resource_version, page.continue_token, page.remaining) == ([], "", "", None)
+    assert (page.objects, page.resource_version, page.continuation) == ([], "", "")
 
 
 @every_decoder
@@ -203,96 +201,6 @@ def test_the_collector_is_paused_and_comes_back(was_enabled: bool) -> None:
     assert seen == [False]
 
 
-# Events
-
-
-def event(kind: str, obj: object) -> bytes:
-    return json.dumps({"type": kind, "object": obj}).encode()
-
-
-@every_decoder
-@pytest.mark.parametrize("change", ["ADDED", "MODIFIED", "DELETED"])
-def test_an_event_brings_its_object(make: Callable[[], Decoder[Any]], change: str) -> None:
-    """The three kinds of change, each with the object."""
-    found = make().decode_event(event(change, item("a", kind="Pod", apiVersion="v1")) + b"\n")
-
-    assert isinstance(found, ObjectEvent)
-    assert (found.type, name_of(found.object), kind_of(found.object)) == (change, "a", ("v1", "Pod"))
-    bare = make().decode_event(event(change, item("a")), api_version="v1", kind="Pod")
-    assert isinstance(bare, ObjectEvent)
-    assert kind_of(bare.object) == ("v1", "Pod")
-
-
-JOB = {"kind": "Job", "metadata": {"resourceVersion": "9"}, "spec": {"template": {"spec": {"containers": None}}}}
-
-
-@every_decoder
-@pytest.mark.parametrize(
-    ("obj", "expected"),
-    [
-        (JOB, BookmarkEvent("9")),
-        ({"metadata": {"resourceVersion": "9", "annotations": None}}, BookmarkEvent("9")),
-        (
-            {"metadata": {"resourceVersion": "9", "annotations": {"k8s.io/initial-events-end": "true"}}},
-            BookmarkEvent("9", initial_events_end=True),
-        ),
-        ({"metadata": {"annotations": {"k8s.io/initial-events-end": "false"}}}, BookmarkEvent("")),
-        ({"metadata": "odd"}, BookmarkEvent("")),
-        ({}, BookmarkEvent("")),
-    ],
-)
-def test_a_bookmark_is_never_an_object(make: Callable[[], Decoder[Any]], obj: object, expected: BookmarkEvent) -> None:
-    """Only its version and whether the initial events end are read, whatever else it has or lacks."""
-    assert make().decode_event(event("BOOKMARK", obj)) == expected
-
-
-@every_decoder
-def test_an_error_is_its_status(make: Callable[[], Decoder[Any]]) -> None:
-    """An ERROR's object is a Status, and stays one; one without a Status is an error all the same."""
-    gone = {
-        "kind": "Status",
-        "code": 410,
-        "reason": "Expired",
-        "message": "too old",
-        "details": {"retryAfterSeconds": 3},
-    }
-    found = make().decode_event(event("ERROR", gone))
-
-    assert found == ErrorEvent(Status(410, "Expired", "too old", 3, gone))
-    for odd in (None, "boom", {"code": "410", "details": 5}):
-        found = make().decode_event(event("ERROR", odd))
-        assert isinstance(found, ErrorEvent)
-        assert (found.status.code, found.status.reason, found.status.raw) == (0, "", odd)
-
-
-@every_decoder
-@pytest.mark.parametrize(
-    "line",
-    [
-        b"",
-        b"\n",
-        b"garbage",
-        b"[]",
-        b"{}",
-        b'{"object": {}}',
-        b'{"type": "ADDED"}',
-        b'{"type": "ADDED", "object": 5}',
-        b'{"type": "ADDED", "object": {"metadata": {"name": "a\xff"}}}',
-        b'{"type": "ADDED", "object": {"kind": "Table"}}',
-        b'{"type": "SYNCED", "object": {}}',
-        b'{"type": 5, "object": {}}',
-        b'{"type": "BOOKMARK", "object": {"metadata": {"resourceVersion": "\xff"}}}',
-        b'{"type": "BOOKMARK", "object": 5}',
-        b'{"type": "BOOKMARK"}',
-        b'{"type": "ERROR", "object": {"message": "\xff"}}',
-    ],
-)
-def test_what_is_no_event_is_refused(make: Callable[[], Decoder[Any]], line: bytes) -> None:
-    """Blank lines, other JSON, unknown types and broken objects are DecodeErrors, nothing else."""
-    with pytest.raises(DecodeError):
-        make().decode_event(line)
-
-
 # Objects
 
 
@@ -390,24 +298,9 @@ def test_an_object_that_is_not_of_the_type_can_be_left_out(cls: type[Any]) -> No
     decoder = TypeDecoder(cls, on_decode_error="skip")
     page = decoder.decode_list(body)
     assert [obj.replicas for obj in page.objects] == [1, 3]
-    assert (page.skipped, decoder.skipped) == (1, 1)
-    assert decoder.decode_list(body).skipped == 1
-    assert decoder.skipped == 2
-
-
-def test_an_event_whose_object_is_not_of_the_type_can_be_left_out() -> None:
-    """The event still says which object it was and its version, so that nothing has to be listed again."""
-    obj = item("b", replicas="many")
-    obj["metadata"]["resourceVersion"] = "9"
-    decoder = TypeDecoder(StrictPod, on_decode_error="skip")
-    found = decoder.decode_event(event("MODIFIED", obj))
-
-    assert isinstance(found, SkippedEvent)
-    assert (found.type, str(found.key), found.resource_version) == ("MODIFIED", "prod/b", "9")
-    assert isinstance(found.error, DecodeError)
     assert decoder.skipped == 1
-    with pytest.raises(DecodeError):
-        TypeDecoder(StrictPod).decode_event(event("MODIFIED", obj))
+    decoder.decode_list(body)
+    assert decoder.skipped == 2
 
 
 @pytest.mark.parametrize("broken", [b"5", b'{"kind": "Table"}', b'{"metadata": {"name": "\xff"}}'])

@@ -17,6 +17,7 @@ from kindex import (
     InformerGroup,
     LabelIndexer,
     ObjectKey,
+    ScopeError,
     SyncTimeoutError,
 )
 from kindex.informer.retries import RetryPolicy
@@ -91,6 +92,16 @@ def test_a_list_function_takes_its_arguments(client: ApiClient, settings: Any, f
     """A namespace, or several; and selectors, which the server applies."""
     with Informer(CoreV1Api(client).list_namespaced_pod, **settings) as pods:
         assert names(pods) == found
+
+
+def test_the_scope_of_a_list_function_is_the_stores(client: ApiClient) -> None:
+    """So a key of the wrong scope is an error rather than an object that is not there."""
+    with Informer(CoreV1Api(client).list_pod_for_all_namespaces) as pods, pytest.raises(ScopeError):
+        pods.get("a")
+    with Informer(CoreV1Api(client).list_node) as nodes, pytest.raises(ScopeError):
+        nodes.get("n1", namespace="prod")
+    with Informer("/api/v1/pods", client=client) as pods:
+        assert pods.get("a") is None  # a path does not tell
 
 
 @pytest.mark.parametrize("objects", ["lazy", "dict", "metadata"])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import msgspec
@@ -25,8 +26,10 @@ from kindex import (
     SyncTimeoutError,
 )
 from kindex.indexers.reading import paths_read
+from kindex.objects import key_of
+from kindex.sources import SkippedEvent
 from kindex.sources.errors import ErrorKind
-from kindex.testing import FakeSource, ManualClock
+from kindex.testing import ApiServer, FakeSource, ManualClock
 from kindex.transforms import intern_strings, keep_paths, strip_last_applied
 from tests.informers import caught_up, no_thread_left
 from tests.pods import Pod, names_of, pod
@@ -285,3 +288,77 @@ def test_two_indexers_of_one_name_are_a_conflict() -> None:
 def test_what_an_indexer_reads_is_known(indexer: Any, paths: tuple[str, ...]) -> None:
     """By its kind; of a plain function nothing is."""
     assert paths_read(indexer) == paths
+
+
+class Sized(msgspec.Struct):
+    """A type that not every object is of."""
+
+    metadata: dict[str, Any]
+    size: int
+
+
+def sized(name: str, size: object) -> Pod:
+    return {"apiVersion": "v1", "kind": "Pod", **pod(name), "size": size}
+
+
+def sizes_of(pods: Any) -> dict[str, int]:
+    return {obj.metadata["name"]: obj.size for obj in pods.select()}
+
+
+@contextmanager
+def serving(objects: list[Pod], *, by_server: bool, **settings: Any) -> Iterator[tuple[Any, Any, Any]]:
+    """Give a view of Sized objects, its informer, and what changes them: a FakeSource or an ApiServer."""
+    settings |= {"decode": Sized, "on_decode_error": "skip"}
+    if not by_server:
+        source = FakeSource(objects, name="pods")
+        informer = Informer(source, **settings)
+        with informer as pods:
+            yield pods, informer, source
+        return
+    with ApiServer(objects) as server, server.api_client() as client:
+        source_of_bytes = Informer("/api/v1/pods", client=client, **settings)
+        with source_of_bytes as pods:
+            yield pods, source_of_bytes, server
+
+
+@pytest.mark.parametrize("watch_list", [False, True])
+@pytest.mark.parametrize("by_server", [False, True])
+def test_what_is_left_out_is_not_kept_as_it_was(by_server: bool, watch_list: bool) -> None:
+    """By a watch as by a list: an object that is no longer of the type goes, and comes back when it is again."""
+    objects = [sized("a", 1), sized("b", "many"), sized("c", 3)]
+    with serving(objects, by_server=by_server, watch_list=watch_list) as (pods, informer, source):
+        assert sizes_of(pods) == {"a": 1, "c": 3}
+        lists = informer.stats.lists
+
+        def caught_up() -> dict[str, int]:
+            pods.wait_version(source.resource_version, 10)
+            return sizes_of(pods)
+
+        follower = pods.follow()
+        source.update(sized("a", "many"))
+        assert caught_up() == {"c": 3}
+        source.update(sized("b", 2))
+        source.update(sized("a", 10))
+        assert caught_up() == {"a": 10, "b": 2, "c": 3}
+        source.update(sized("c", "many"))
+        source.delete(sized("c", 3))
+        assert caught_up() == {"a": 10, "b": 2}
+        seen = [(type(delta).__name__, delta.key.name) for delta in follower.take(100)]
+        assert sorted(seen) == [("Added", "a"), ("Added", "b")]  # of all that came to pass, what is left
+        assert (informer.live, informer.last_error, informer.stats.lists) == (True, None, lists)
+
+
+def test_an_older_event_that_is_left_out_removes_nothing_newer() -> None:
+    """A watch that repeats itself tells nothing of what is there."""
+    source = FakeSource([sized("a", 1)], name="pods")
+    with Informer(source, objects="dict") as pods:
+        key = key_of(pods.select()[0])
+        source.update(sized("a", 2))
+        source.send(SkippedEvent("MODIFIED", key, "1", ValueError("odd")))
+        source.send(SkippedEvent("MODIFIED", None, None, ValueError("odd")))
+        source.add(pod("b"))
+        caught_up(pods, source)
+        assert names_of(pods.select()) == ["a", "b"]
+        source.send(SkippedEvent("MODIFIED", key, source.resource_version, ValueError("odd")))
+        pods.wait_until(lambda view: view.count() == 1, 10)
+        assert names_of(pods.select()) == ["b"]

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kindex import InvalidObjectError, KindexError
-from kindex.informer.commands import Apply, Bookmark, Hangup, Replace, Report, Wait
+from kindex import InvalidObjectError, KindexError, ObjectKey
+from kindex.informer.commands import Apply, Bookmark, Forget, Hangup, Replace, Report, Wait
 from kindex.informer.events import Ended, Opened, Refused, Replaced, Silent, Woken
 from kindex.informer.reflector import Reflector
 from kindex.informer.retries import RetryPolicy
@@ -22,6 +22,7 @@ from kindex.sources import (
     ListRequest,
     ObjectEvent,
     Page,
+    SkippedEvent,
     SourceError,
     WatchRequest,
 )
@@ -964,3 +965,29 @@ def test_settings_that_cannot_be(settings: dict[str, Any], sentence: str) -> Non
     with pytest.raises(SettingError) as refused:
         Reflector(**settings)
     assert str(refused.value) == sentence
+
+
+# Objects that are left out
+
+
+def test_what_is_left_out_of_a_watch_is_forgotten() -> None:
+    """The watch goes on from its version, and the store is told to let go of what it has."""
+    play = watching()
+    key = ObjectKey("prod", "a")
+    assert play.tell(SkippedEvent("MODIFIED", key, "120", ValueError("odd"))) == (Forget(None, key, "120", "120"),)
+    assert play.tell(SkippedEvent("DELETED", key, "110", ValueError("odd"))) == (Forget(None, key, "110", "120"),)
+    assert play.tell(SkippedEvent("ADDED", None, "130", ValueError("odd"))) == (Bookmark(None, "130"),)
+    assert play.tell(Refused(ValueError("no")))[-1] == Wait(None, 1.0)
+
+
+def test_what_is_left_out_of_a_watch_list_is_not_listed() -> None:
+    """Nor is what came before of the same object."""
+    play = gathering(key_of=lambda obj: ObjectKey("", obj))
+    play.tell(added("a", "100"), added("b", "101"))
+    play.tell(SkippedEvent("MODIFIED", ObjectKey("", "a"), "102", ValueError("odd")))
+    commands = play.tell(
+        SkippedEvent("ADDED", None, "103", ValueError("odd")),
+        added("c", "104"),
+        BookmarkEvent("200", initial_events_end=True),
+    )
+    assert commands[-1] == Replace(None, ["b", "c"], "200")
