@@ -1,0 +1,187 @@
+"""Informers over the official clients whose every request is noted, by a clock that never lets anyone wait."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from typing import Any
+
+import attrs
+from msgspec.structs import replace
+
+from kindex import AsyncInformer, Informer
+from kindex.decoding import LazyDecoder
+from kindex.sources.base import ListRequest, WatchRequest
+from kindex.sources.errors import ErrorKind, SourceError
+from kindex.testing import ApiServer
+from tests.sources import PODS, Loop
+
+AnyOfBoth = Informer[Any] | AsyncInformer[Any]
+
+
+class SkippingClock:
+    """A clock whose waits are over at once: they move the time, and nothing else does. So a minute of retries is none.
+
+    No request takes any of its time, so requests come as close to each other by it as they ever can.
+    """
+
+    def __init__(self) -> None:
+        self._now = 0.0
+        self._lock = threading.Lock()
+
+    def now(self) -> float:
+        return self._now
+
+    def advance(self, seconds: float) -> None:
+        with self._lock:
+            self._now += seconds
+
+    def interrupt(self) -> Skipping:
+        return Skipping(self)
+
+
+class Skipping(threading.Event):
+    """An interrupt of it."""
+
+    def __init__(self, clock: SkippingClock) -> None:
+        super().__init__()
+        self._clock = clock
+
+    def wait(self, timeout: float | None = None) -> bool:
+        if timeout is None:
+            return super().wait()
+        if not self.is_set():
+            self._clock.advance(timeout)
+        return self.is_set()
+
+
+@attrs.frozen
+class Asked:
+    """A request that an informer made, and what it said of itself at that moment.
+
+    Attributes:
+        at: the time.
+        request: as the source got it.
+        hits: how often the fault had happened.
+        live: the informer's word.
+        error: the kind of its ``last_error``.
+    """
+
+    at: float
+    request: ListRequest | WatchRequest
+    hits: int
+    live: bool
+    error: ErrorKind | None
+
+
+@attrs.define
+class Notebook:
+    """Notes what an informer asks."""
+
+    server: ApiServer
+    clock: SkippingClock = attrs.field(factory=SkippingClock)
+    hits: Callable[[], int] = lambda: 0
+    asked: list[Asked] = attrs.field(factory=list)
+    informer: AnyOfBoth | None = None
+
+    def note(self, request: ListRequest | WatchRequest) -> None:
+        informer = self.informer
+        assert informer is not None
+        error = informer.last_error
+        assert error is None or isinstance(error, SourceError), repr(error)
+        kind = None if error is None else error.kind
+        self.asked.append(Asked(self.clock.now(), request, self.hits(), informer.live, kind))
+
+    def busiest_second(self) -> int:
+        """Count the requests of the busiest second, both its ends included.
+
+        Pages after the first of a list are progress, and do not count.
+        """
+        times = [
+            each.at for each in self.asked if not (isinstance(each.request, ListRequest) and each.request.continuation)
+        ]
+        return max(sum(begin <= time <= begin + 1 for time in times) for begin in times)
+
+    @property
+    def repeated(self) -> int:
+        """How many requests the client made that nobody asked it for."""
+        return len(self.server.requests) - len(self.asked)
+
+
+@attrs.define
+class Noting:
+    """A source that notes what it is asked; silence is noticed by the deadline that it is given."""
+
+    source: Any
+    notebook: Notebook
+    silence_seconds: float | None
+
+    @property
+    def name(self) -> str:
+        return str(self.source.name)
+
+    offers_watch_list = False
+
+    def list_page(self, request: ListRequest) -> Any:
+        self.notebook.note(request)
+        return self.source.list_page(request)
+
+    def watch(self, request: WatchRequest) -> Any:
+        self.notebook.note(request)
+        return self.source.watch(self._hasty(request))
+
+    def _hasty(self, request: WatchRequest) -> WatchRequest:
+        return request if self.silence_seconds is None else replace(request, silence_seconds=self.silence_seconds)
+
+
+class AsyncNoting(Noting):
+    """The same for an event loop."""
+
+    async def list_page(self, request: ListRequest) -> Any:
+        self.notebook.note(request)
+        return await self.source.list_page(request)
+
+    async def watch(self, request: WatchRequest) -> Any:
+        self.notebook.note(request)
+        return await self.source.watch(self._hasty(request))
+
+
+@contextmanager
+def informing(
+    notebook: Notebook, loop: Loop | None, *, silence_seconds: float | None = None, **settings: Any
+) -> Iterator[AnyOfBoth]:
+    """Make an informer of the pods of a server, in an event loop or by threads; it is stopped in the end."""
+    deadlines = {} if silence_seconds is None else dict.fromkeys(("connect_seconds", "answer_seconds"), silence_seconds)
+    server, settings = notebook.server, settings | {"clock": notebook.clock}
+    with ExitStack() as closing:
+        informer: AnyOfBoth
+        if loop is None:
+            from kindex.sources.client import ClientSource
+
+            client = closing.enter_context(server.api_client())
+            source = ClientSource(PODS, client, decoder=LazyDecoder(), **deadlines)
+            closing.callback(source.close)
+            informer = Informer(Noting(source, notebook, silence_seconds), **settings)
+            closing.callback(informer.stop, 10.0)
+        else:
+            from kubernetes.aio.config import new_client_from_config_dict
+
+            from kindex.sources.async_client import AsyncClientSource
+
+            client = loop.run(new_client_from_config_dict(server.config()))
+            closing.callback(lambda: loop.run(client.close()))
+            async_source = AsyncClientSource(PODS, client, decoder=LazyDecoder(), **deadlines)
+            informer = AsyncInformer(AsyncNoting(async_source, notebook, silence_seconds), **settings)
+            closing.callback(lambda: loop.run(informer.stop(10.0)))
+        notebook.informer = informer
+        yield informer
+
+
+def start(informer: AnyOfBoth, loop: Loop | None) -> None:
+    """Start it."""
+    if isinstance(informer, AsyncInformer):
+        assert loop is not None
+        loop.run(informer.start())
+    else:
+        informer.start()
