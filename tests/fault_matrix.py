@@ -7,7 +7,7 @@ place is the server's to say: what it refuses has no cell, and all else has one.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import attrs
 
@@ -16,6 +16,10 @@ from kindex.testing.api_server.faults import Faults
 
 Kinds: TypeAlias = frozenset[ErrorKind | None]
 """Of the errors that ``last_error`` may name after a hit; None is no error, and then the informer is live."""
+
+
+Next: TypeAlias = Literal["list", "page", "watch", "nothing"]
+"""A request: the first of a list, or a WatchList; a later page; a watch; none."""
 
 
 @attrs.frozen
@@ -54,6 +58,11 @@ class Stage:
     after_events: int = 0
     watch_list: bool = False
     early: bool = False
+
+    @property
+    def lists(self) -> bool:
+        """Whether the first request of a list is under way."""
+        return self.watch_list or self.name in ("page 1", "relist")
 
 
 @attrs.frozen
@@ -106,6 +115,15 @@ class Cell:
                 return frozenset({ErrorKind.SILENCE})
             case _:
                 return frozenset({None})
+
+    @property
+    def asks(self) -> Next:
+        """What the informer asks for next, because of it."""
+        if self.expected == {None} and self.ordered.kind != "end":
+            return "nothing"
+        if self.expected == {ErrorKind.EXPIRED} or self.stage.lists:
+            return "list"
+        return "page" if self.stage.name == "page 2" else "watch"
 
     @property
     def _has_no_end(self) -> bool:

@@ -65,14 +65,18 @@ class Recorded:
 
 
 class Told:
-    """A handler that keeps what its deltas make of nothing, and asserts that each fits what was told before.
+    """A handler that keeps what its deltas make of nothing, and finds those that do not fit what was told before.
+
+    Args:
+        whole: whether to keep all that was told, and not only the last.
 
     Attributes:
-        states: of each key, all that it was told.
+        states: of each key, what it was told.
         wrong: deltas that do not fit.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, *, whole: bool = True) -> None:
+        self._whole = whole
         self.states: dict[ObjectKey, list[State]] = {}
         self.wrong: list[Delta[Any]] = []
         self._changed = threading.Condition()
@@ -91,6 +95,10 @@ class Told:
                 case Deleted(old=old):
                     fits = before == state_of(old)
                     states.append(None)
+            if not self._whole:
+                del states[:-1]
+                if states == [None]:
+                    del self.states[delta.key]
             if not fits:
                 self.wrong.append(delta)
             self._changed.notify_all()

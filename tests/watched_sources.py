@@ -12,6 +12,7 @@ from msgspec.structs import replace
 
 from kindex import AsyncInformer, Informer
 from kindex.decoding import LazyDecoder
+from kindex.informer.clocks import Clock
 from kindex.sources.base import ListRequest, WatchRequest
 from kindex.sources.errors import ErrorKind, SourceError
 from kindex.testing import ApiServer
@@ -77,10 +78,10 @@ class Asked:
 
 @attrs.define
 class Notebook:
-    """Notes what an informer asks."""
+    """Notes what an informer asks of a server, by a clock that is the informer's, too."""
 
     server: ApiServer
-    clock: SkippingClock = attrs.field(factory=SkippingClock)
+    clock: Clock
     hits: Callable[[], int] = lambda: 0
     asked: list[Asked] = attrs.field(factory=list)
     informer: AnyOfBoth | None = None
@@ -98,10 +99,14 @@ class Notebook:
 
         Pages after the first of a list are progress, and do not count.
         """
-        times = [
+        return max(sum(begin <= time <= begin + 1 for time in self.times) for begin in self.times)
+
+    @property
+    def times(self) -> list[float]:
+        """When it asked, but for those pages."""
+        return [
             each.at for each in self.asked if not (isinstance(each.request, ListRequest) and each.request.continuation)
         ]
-        return max(sum(begin <= time <= begin + 1 for time in times) for begin in times)
 
     @property
     def repeated(self) -> int:

@@ -14,15 +14,16 @@ from typing import Any
 import pytest
 
 from kindex.informer.retries import Pace, RetryPolicy
+from kindex.sources.base import ListRequest, WatchRequest
 from kindex.sources.errors import ErrorKind
 from kindex.testing import ApiServer
 from kindex.testing.api_server.faults import Fault
-from tests.fault_matrix import CELLS, Cell
+from tests.fault_matrix import CELLS, Cell, Next
 from tests.histories import Recorded, Told, full, states_of
 from tests.informers import PATIENCE, no_thread_left, until
 from tests.pods import key
 from tests.sources import Loop
-from tests.watched_sources import Asked, Notebook, informing, start
+from tests.watched_sources import Notebook, SkippingClock, informing, start
 
 PAGES = 3
 RELIST_SECONDS = 600
@@ -87,7 +88,8 @@ def test_an_informer_survives(cell: Cell, loop: Loop | None) -> None:
 
 
 def survives(cell: Cell, loop: Loop | None, server: ApiServer) -> None:
-    pods, told, notebook = Recorded(server), Told(), Notebook(server)
+    pods, told, clock = Recorded(server), Told(), SkippingClock()
+    notebook = Notebook(server, clock)
     settings: dict[str, Any] = {
         "page_size": 2,
         "watch_list": cell.stage.watch_list,
@@ -105,7 +107,7 @@ def survives(cell: Cell, loop: Loop | None, server: ApiServer) -> None:
             start(informer, loop)
             until(informer, lambda: informer.live)
             server.wait_for(lambda: server.watches)
-            notebook.clock.advance(60)
+            clock.advance(60)
             fault = order(server, cell)
             notebook.hits = lambda: fault.hits
         provoke(cell, server, fault)
@@ -115,7 +117,7 @@ def survives(cell: Cell, loop: Loop | None, server: ApiServer) -> None:
         fault.wait(hits=cell.hits, timeout_seconds=PATIENCE)
         if cell.ordered.kind == "lose":
             until(informer, lambda: informer.live)
-            notebook.clock.advance(RELIST_SECONDS)
+            clock.advance(RELIST_SECONDS)
             server.faults.add("end", verb="watch", stage="idle")
         told.wait_for(pods.now, PATIENCE)
         until(informer, lambda: informer.live and informer.last_error is None)
@@ -123,7 +125,7 @@ def survives(cell: Cell, loop: Loop | None, server: ApiServer) -> None:
     told.check_net_changes(pods.had)
     assert told.now == pods.now
     check_requests(cell, notebook, loop)
-    check_words(cell, notebook.asked)
+    check_words(cell, notebook)
 
 
 def check_requests(cell: Cell, notebook: Notebook, loop: Loop | None) -> None:
@@ -132,6 +134,8 @@ def check_requests(cell: Cell, notebook: Notebook, loop: Loop | None) -> None:
     lists = 1 + cell.stage.name.startswith("relist") + (cell.ordered.kind == "lose") + cell.hits
     ends = cell.ordered.kind == "lose"
     assert len(notebook.asked) <= (PAGES + 1) * lists + ends
+    if cell.asks == "nothing" and cell.ordered.kind != "lose" and not (cell.stage.early or cell.stage.lists):
+        assert [next_of(each.request) for each in notebook.asked] == ["list", "page", "watch"]
     broken = cell.place == "request" and cell.ordered.kind == "reset"  # which aiohttp asks again, once
     assert 0 <= notebook.repeated <= (cell.hits if loop and broken else 0)
     for before, after in pairwise(notebook.asked):
@@ -139,17 +143,27 @@ def check_requests(cell: Cell, notebook: Notebook, loop: Loop | None) -> None:
             assert after.at - before.at >= cell.ordered.options["retry_after"]
 
 
-def check_words(cell: Cell, asked: list[Asked]) -> None:
+def next_of(request: ListRequest | WatchRequest) -> Next:
+    """Say what is asked for."""
+    match request:
+        case ListRequest(continuation=token):
+            return "page" if token else "list"
+        case WatchRequest(initial_events=initial):
+            return "list" if initial else "watch"
+
+
+def check_words(cell: Cell, notebook: Notebook) -> None:
     """Assert that after each time it said what was wrong and that it was not live, or that it was and nothing was."""
-    after_hits = [after for before, after in pairwise(asked) if after.hits > before.hits]
+    after_hits = [after for before, after in pairwise(notebook.asked) if after.hits > before.hits]
     relisting = cell.expected == {None} and cell.stage.name.startswith("relist")  # it says why it lists again
     for each in after_hits:
         assert each.error in (cell.expected | {ErrorKind.EXPIRED} if relisting else cell.expected), each
         assert not (each.live and each.error), each
+        assert notebook.repeated or cell.asks in ("nothing", next_of(each.request)), each
         assert each.live or each.error or cell.ordered.kind != "end", each
     if None not in cell.expected:
         # Fewer where one watch got several lines of garbage, or aiohttp asked again by itself.
-        assert 1 <= len(after_hits) <= cell.hits, asked
+        assert 1 <= len(after_hits) <= cell.hits, notebook.asked
 
 
 def test_the_matrix_finds_requests_without_a_pace(monkeypatch: pytest.MonkeyPatch) -> None:

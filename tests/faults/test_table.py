@@ -27,11 +27,18 @@ def test_a_row_names_the_stages_that_are_tested() -> None:
         assert stages.split(", ") == list(tested), name
 
 
+def test_a_row_says_what_is_asked_next() -> None:
+    """In all of its stages."""
+    for name, _, _, asks, *_ in rows():
+        assert set(asks.split(", ")) == {cell.asks for cell in CELLS if cell.ordered.name == name}, name
+
+
 def test_a_row_names_the_errors_that_are_seen() -> None:
-    """All that ``last_error`` may name, and no other."""
-    for name, *_, errors in rows():
+    """All that ``last_error`` may name, and no other; and where there is one the informer is not live."""
+    for name, *_, live, errors in rows():
         kinds = {kind for cell in CELLS if cell.ordered.name == name for kind in cell.expected}
         assert set(errors.split(", ")) == {"none" if kind is None else kind.value for kind in kinds}, name
+        assert set(live.split(", ")) == {"yes" if kind is None else "no" for kind in kinds}, name
 
 
 def test_the_stages_are_explained() -> None:
