@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
-from typing import Any
+from typing import Any, NamedTuple
 
 import attrs
 from msgspec.structs import replace
@@ -25,9 +25,13 @@ class SkippingClock:
     """A clock whose waits are over at once: they move the time, and nothing else does. So a minute of retries is none.
 
     No request takes any of its time, so requests come as close to each other by it as they ever can.
+
+    Attributes:
+        on_wait: called before a wait.
     """
 
     def __init__(self) -> None:
+        self.on_wait: Callable[[], None] = lambda: None
         self._now = 0.0
         self._lock = threading.Lock()
 
@@ -53,8 +57,21 @@ class Skipping(threading.Event):
         if timeout is None:
             return super().wait()
         if not self.is_set():
+            self._clock.on_wait()
             self._clock.advance(timeout)
         return self.is_set()
+
+
+class Word(NamedTuple):
+    """What an informer says of itself.
+
+    Attributes:
+        live: whether it is.
+        error: the kind of its ``last_error``.
+    """
+
+    live: bool
+    error: ErrorKind | None
 
 
 @attrs.frozen
@@ -65,34 +82,50 @@ class Asked:
         at: the time.
         request: as the source got it.
         hits: how often the fault had happened.
-        live: the informer's word.
-        error: the kind of its ``last_error``.
+        word: the informer's.
     """
 
     at: float
     request: ListRequest | WatchRequest
     hits: int
-    live: bool
-    error: ErrorKind | None
+    word: Word
 
 
 @attrs.define
 class Notebook:
-    """Notes what an informer asks of a server, by a clock that is the informer's, too."""
+    """Notes what an informer asks of a server, by a clock that is the informer's, too.
+
+    Attributes:
+        server: which counts by itself.
+        clock: the time.
+        hits: says how often a fault has happened.
+        asked: all requests.
+        waits: what the informer said of itself whenever it began to wait.
+        informer: the one.
+    """
 
     server: ApiServer
     clock: Clock
     hits: Callable[[], int] = lambda: 0
     asked: list[Asked] = attrs.field(factory=list)
+    waits: list[Word] = attrs.field(factory=list)
     informer: AnyOfBoth | None = None
 
-    def note(self, request: ListRequest | WatchRequest) -> None:
+    def word(self) -> Word:
+        """Ask the informer how it is."""
         informer = self.informer
         assert informer is not None
         error = informer.last_error
         assert error is None or isinstance(error, SourceError), repr(error)
-        kind = None if error is None else error.kind
-        self.asked.append(Asked(self.clock.now(), request, self.hits(), informer.live, kind))
+        return Word(informer.live, None if error is None else error.kind)
+
+    def note_wait(self) -> None:
+        """Note what it says while it waits."""
+        self.waits.append(self.word())
+
+    def note(self, request: ListRequest | WatchRequest) -> None:
+        """Note what it asks."""
+        self.asked.append(Asked(self.clock.now(), request, self.hits(), self.word()))
 
     def busiest_second(self) -> int:
         """Count the requests of the busiest second, both its ends included.

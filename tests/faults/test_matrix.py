@@ -90,6 +90,7 @@ def test_an_informer_survives(cell: Cell, loop: Loop | None) -> None:
 def survives(cell: Cell, loop: Loop | None, server: ApiServer) -> None:
     pods, told, clock = Recorded(server), Told(), SkippingClock()
     notebook = Notebook(server, clock)
+    clock.on_wait = notebook.note_wait
     settings: dict[str, Any] = {
         "page_size": 2,
         "watch_list": cell.stage.watch_list,
@@ -157,10 +158,11 @@ def check_words(cell: Cell, notebook: Notebook) -> None:
     after_hits = [after for before, after in pairwise(notebook.asked) if after.hits > before.hits]
     relisting = cell.expected == {None} and cell.stage.name.startswith("relist")  # it says why it lists again
     for each in after_hits:
-        assert each.error in (cell.expected | {ErrorKind.EXPIRED} if relisting else cell.expected), each
-        assert not (each.live and each.error), each
+        assert each.word.error in (cell.expected | {ErrorKind.EXPIRED} if relisting else cell.expected), each
+        assert each.word.live or each.word.error or cell.ordered.kind != "end", each
         assert notebook.repeated or cell.asks in ("nothing", next_of(each.request)), each
-        assert each.live or each.error or cell.ordered.kind != "end", each
+    for word in (*notebook.waits, *(each.word for each in notebook.asked)):
+        assert not (word.live and word.error), word
     if None not in cell.expected:
         # Fewer where one watch got several lines of garbage, or aiohttp asked again by itself.
         assert 1 <= len(after_hits) <= cell.hits, notebook.asked
