@@ -125,11 +125,11 @@ def survives(cell: Cell, loop: Loop | None, server: ApiServer) -> None:
         assert states_of(informer.view) == pods.now
     told.check_net_changes(pods.had)
     assert told.now == pods.now
-    check_requests(cell, notebook, loop)
+    check_requests(cell, notebook)
     check_words(cell, notebook)
 
 
-def check_requests(cell: Cell, notebook: Notebook, loop: Loop | None) -> None:
+def check_requests(cell: Cell, notebook: Notebook) -> None:
     """Assert that there were never many, not more than a list and a watch for each time, and none behind its back."""
     assert notebook.busiest_second() < 5
     lists = 1 + cell.stage.name.startswith("relist") + (cell.ordered.kind == "lose") + cell.hits
@@ -137,8 +137,8 @@ def check_requests(cell: Cell, notebook: Notebook, loop: Loop | None) -> None:
     assert len(notebook.asked) <= (PAGES + 1) * lists + ends
     if cell.asks == "nothing" and cell.ordered.kind != "lose" and not (cell.stage.early or cell.stage.lists):
         assert [next_of(each.request) for each in notebook.asked] == ["list", "page", "watch"]
-    broken = cell.place == "request" and cell.ordered.kind == "reset"  # which aiohttp asks again, once
-    assert 0 <= notebook.repeated <= (cell.hits if loop and broken else 0)
+    broken = cell.place == "request" and cell.ordered.kind == "reset"  # of a kept connection, perhaps
+    assert 0 <= notebook.repeated <= (cell.hits if broken else 0)
     for before, after in pairwise(notebook.asked):
         if after.hits > before.hits and "retry_after" in cell.ordered.options:
             assert after.at - before.at >= cell.ordered.options["retry_after"]
@@ -164,7 +164,7 @@ def check_words(cell: Cell, notebook: Notebook) -> None:
     for word in (*notebook.waits, *(each.word for each in notebook.asked)):
         assert not (word.live and word.error), word
     if None not in cell.expected:
-        # Fewer where one watch got several lines of garbage, or aiohttp asked again by itself.
+        # Fewer where one watch got several lines of garbage, or a request was sent again.
         assert 1 <= len(after_hits) <= cell.hits, notebook.asked
 
 
