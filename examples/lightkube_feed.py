@@ -12,8 +12,8 @@ What this cannot promise:
   fast as it can. Here each stream ends before the server would end it, so that only a sick server does that;
 * lightkube opens a watch when the first event is asked for: after a refusal ``live`` is true for a moment;
 * pages are read to the end before anything is given, and ``Retry-After`` is not seen;
-* a text with U+0085 or the like in it ends a line too early: such an object breaks each watch that tells of it, until
-  the list that follows;
+* a text with U+0085 or the like in it ends a line too early: such an object breaks each watch that tells of it, and
+  comes by the list that follows;
 * an object takes 23 kB, where a LazyObject takes 7; and fields that lightkube does not know are not there.
 
     python examples/lightkube_feed.py --kubeconfig ~/.kube/config
@@ -27,12 +27,13 @@ from contextlib import suppress
 from typing import Any
 
 import httpx2
+import msgspec
 from lightkube import ApiError, AsyncClient, KubeConfig
 from lightkube.core.resource import NamespacedResource, api_info
 from lightkube.resources.core_v1 import Pod
 
 from kindex import AsyncInformer, LabelIndexer
-from kindex.sources import ListRequest, ObjectEvent, Page, SourceError, WatchRequest
+from kindex.sources import ErrorKind, ListRequest, ObjectEvent, Page, SourceError, WatchRequest
 
 LIST_SECONDS = 120.0
 
@@ -97,6 +98,8 @@ class LightkubeStream:
                 event_type, obj = await anext(self._events)
         except StopAsyncIteration:
             raise
+        except msgspec.MsgspecError as error:  # the same watch would break at the same place; a list does not
+            raise SourceError(str(error), kind=ErrorKind.EXPIRED) from error
         except Exception as error:
             if time.expired():
                 raise StopAsyncIteration from None
