@@ -18,15 +18,15 @@ from __future__ import annotations
 
 import argparse
 import asyncio
-import json
 from contextlib import suppress
 from typing import Any
 
 import httpx
 import kr8s.asyncio
 
-from kindex import AsyncInformer, LabelIndexer
-from kindex.sources import ListRequest, Page, SourceError, WatchEvent, WatchRequest, event_of, page_of
+from kindex import AsyncInformer, LabelIndexer, LazyObject
+from kindex.decoding import LazyDecoder
+from kindex.sources import ListRequest, Page, Reading, SourceError, WatchRequest
 from kindex.sources.lines import LineSplitter
 
 ANSWER_SECONDS = 30.0  # kr8s has no deadline of its own
@@ -50,12 +50,13 @@ class Kr8sSource:
     def __init__(self, api: Any, version: str, plural: str) -> None:
         self.name = plural
         self._api, self._version = api, version
+        self._reading = Reading(LazyDecoder())
 
-    async def list_page(self, request: ListRequest) -> Page[dict[str, Any]]:
+    async def list_page(self, request: ListRequest) -> Page[LazyObject]:
         """Get one page."""
         try:
             async with asyncio.timeout(ANSWER_SECONDS), self._call(request) as response:
-                return page_of(json.loads(response.content))
+                return self._reading.page(response.content)
         except Exception as error:
             raise failure(error) from error
 
@@ -64,7 +65,7 @@ class Kr8sSource:
         call = self._call(request, stream=True)
         try:
             async with asyncio.timeout(ANSWER_SECONDS):
-                return Kr8sStream(call, await call.__aenter__())
+                return Kr8sStream(call, await call.__aenter__(), self._reading)
         except Exception as error:
             raise failure(error) from error
 
@@ -76,9 +77,9 @@ class Kr8sSource:
 class Kr8sStream:
     """The events of one watch."""
 
-    def __init__(self, call: Any, response: httpx.Response) -> None:
+    def __init__(self, call: Any, response: httpx.Response, reading: Reading[LazyObject]) -> None:
         self._call = call
-        self._events = self._read(response)
+        self._events = self._read(response, reading)
 
     def __aiter__(self) -> Any:
         return self._events
@@ -88,13 +89,12 @@ class Kr8sStream:
         await self._events.aclose()
         await self._call.__aexit__(None, None, None)
 
-    async def _read(self, response: httpx.Response) -> Any:
+    async def _read(self, response: httpx.Response, reading: Reading[LazyObject]) -> Any:
         lines = LineSplitter()  # httpx would end a line where a text has, say, U+0085
         try:
             async for piece in response.aiter_bytes():
                 for line in lines.feed(piece):
-                    event: WatchEvent[dict[str, Any]] = event_of(json.loads(line))
-                    yield event
+                    yield reading.event(line)
         except httpx.HTTPError as error:
             raise failure(error) from error
 
@@ -103,7 +103,7 @@ async def follow(kubeconfig: str | None, version: str, plural: str) -> None:
     """Print each change, and how many objects have which label ``app``."""
     by_labels = LabelIndexer("app")
     source = Kr8sSource(await kr8s.asyncio.api(kubeconfig=kubeconfig), version, plural)
-    async with AsyncInformer(source, indexers=[by_labels], objects="lazy") as view:
+    async with AsyncInformer(source, indexers=[by_labels]) as view:
         async for delta in view.follow():
             print(f"{type(delta).__name__} {delta.key} {view.tally(by_labels.key('app'))}", flush=True)
 
