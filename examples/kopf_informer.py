@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import argparse
 import os
+from contextlib import AsyncExitStack
 from typing import Any
 
 import kopf
@@ -29,23 +30,17 @@ by_node = FieldIndexer("spec.nodeName")
 @kopf.on.startup()
 async def begin(memo: kopf.Memo, **_: Any) -> None:
     """Start the informer; no handler runs before it has synced. If it cannot, kopf tries again."""
-    memo.api = await config.new_client_from_config(os.environ.get("KUBECONFIG"))
-    pods = client.CoreV1Api(memo.api).list_pod_for_all_namespaces
-    memo.informer = AsyncInformer(pods, indexers=[by_labels, by_node], sync_timeout=60)
-    try:
-        await memo.informer.start()
-        await memo.informer.wait_synced()
-    except BaseException:
-        await end(memo)
-        raise
-    memo.pods = memo.informer.view
+    async with AsyncExitStack() as stack:
+        api = await stack.enter_async_context(await config.new_client_from_config(os.environ.get("KUBECONFIG")))
+        listing = client.CoreV1Api(api).list_pod_for_all_namespaces
+        memo.pods = await stack.enter_async_context(AsyncInformer(listing, indexers=[by_labels, by_node]))
+        memo.ending = stack.pop_all()
 
 
 @kopf.on.cleanup()
 async def end(memo: kopf.Memo, **_: Any) -> None:
     """Stop the informer, and close its connections."""
-    await memo.informer.stop()
-    await memo.api.close()
+    await memo.ending.aclose()
 
 
 @kopf.on.event("v1", "services")

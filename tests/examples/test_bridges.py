@@ -113,6 +113,7 @@ def no_watch_of_pods(server: ApiServer) -> Iterator[None]:
 @pytest.mark.parametrize("name", NAMES)
 def test_it_says_what_it_takes(name: str) -> None:
     """``--help`` of each example names ``--kubeconfig``."""
+    pytest.importorskip(name.partition("_")[0])
     command = [sys.executable, "-P", EXAMPLES / name, "--help"]
     done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=DEADLINE)  # noqa: S603 - it is ours
     assert "--kubeconfig" in done.stdout
