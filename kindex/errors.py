@@ -31,10 +31,18 @@
     │   └── SyncTimeoutError(TimeoutError)   ... and will not have, within the time given
     ├── InformerError(RuntimeError)          an informer used in a way it cannot be
     ├── InformerConflictError(ValueError)    one resource, wanted from a group in two ways
-    └── ObjectBudgetError(RuntimeError)      the objects of an informer take more than they may
+    ├── ObjectBudgetError(RuntimeError)      the objects of an informer take more than they may
+    ├── SettingError(ValueError)             ``informer.settings``: an argument of an informer that cannot be
+    ├── SourceError(OSError)                 ``sources``: a list or a watch failed; its ``kind`` says what can be done
+    ├── ResourceError(ValueError)            ``sources.resources``: something that cannot be listed
+    ├── ClockError(TimeoutError)             ``testing.clocks``: a ManualClock that waited in vain for other threads
+    ├── ApiError(RuntimeError)               ``testing``: a request that ApiServer refuses
+    ├── PatchError(ValueError)               ``testing.api_server.patches``: a JSON patch that does not fit
+    └── InputError(ValueError)               ``cli.documents``: a file that holds no Kubernetes objects
 
 Each class is also the builtin that a caller would catch, and carries the facts
-of its sentence as attributes.
+of its sentence as attributes. Those that name a module of ``kindex`` stand
+there, beside what raises them; the others are here, and in ``kindex`` itself.
 """
 
 from __future__ import annotations

@@ -20,7 +20,7 @@ from kindex.indexers.reading import paths_read
 from kindex.informer.settings import SettingError
 from kindex.keys import ObjectKey
 from kindex.layouts import Only
-from kindex.lazy import LazyObject
+from kindex.lazy import LazyObject, decoder_to
 from kindex.path_syntax import steps_of
 from kindex.transforms import Transform, drops, several, strip_managed_fields
 
@@ -68,6 +68,8 @@ class Keeping(Generic[T]):
             raise SettingError("decode", self.decode, "given without objects= and transform=, which it stands for")
         if self.on_decode_error == "skip" and self.decode is None:
             raise SettingError("on_decode_error", "skip", "for decode= alone: anything else takes what is an object")
+        if self.decode is not None:
+            _check_decodable(self.decode)
 
     def check(self, indexers: Iterable[AnyIndexer[Any]], at_hand: Collection[str] | None = None) -> None:
         """Refuse indexers that would find nothing of what they read.
@@ -153,6 +155,14 @@ def _decoded(decoder: Decoder[T], obj: object) -> T | LeftOut:
         if left_out is None:
             raise
         return LeftOut(left_out.key if left_out.name else None, error)
+
+
+def _check_decodable(cls: type) -> None:
+    """Refuse a type that nothing can be decoded to: each list would fail, and be tried again, for ever."""
+    try:
+        decoder_to(cls)
+    except Exception as error:
+        raise SettingError("decode", cls, f"a type that JSON can be decoded to ({error})") from error
 
 
 def _json_of(obj: object) -> bytes:

@@ -15,7 +15,10 @@ import kindex
 
 ROOT = Path(__file__).parents[2]
 MODULES = ["kindex", *sorted(module.name for module in pkgutil.walk_packages(kindex.__path__, "kindex."))]
-DOCUMENTS = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
+DOCUMENTS = [
+    *(ROOT / name for name in ("README.md", "CONTRIBUTING.md", "examples/README.md")),
+    *sorted((ROOT / "docs").rglob("*.md")),
+]
 FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 
 _BLOCK = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
@@ -44,5 +47,6 @@ def test_blocks_in_documents_run(path: Path) -> None:
         if ">>> " in block[1]:
             assert not examples_fail(block[1], names, path.name, line)
         else:
-            # Padded, so that a traceback shows the document's line.
-            exec(compile("\n" * line + block[1], path.name, "exec"), names)  # noqa: S102
+            # Padded, so that a traceback shows the document's line; without what this module takes from the future.
+            code = compile("\n" * line + block[1], path.name, "exec", dont_inherit=True)
+            exec(code, names)  # noqa: S102

@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from kindex import LabelIndexer, Store
 from kindex.testing import ApiServer, Resource
 
 WIDGET = Resource("acme.io/v1", "Widget", status=False)
@@ -110,6 +111,29 @@ def test_the_official_asyncio_client(server: ApiServer) -> None:
         raise AssertionError("the watch ended without an event")
 
     assert asyncio.run(ask()) == (2, ("ADDED", "a"))
+
+
+def test_a_store_beside_the_official_informer(server: ApiServer) -> None:
+    """Who stays on SharedInformer has indexes in a store that its handlers write: docs/informers.md says so."""
+    informers = pytest.importorskip("kubernetes.informer")
+    from kubernetes import client
+
+    store: Store[Any] = Store(name="pods", indexers=[LabelIndexer("app")])
+    with server.api_client() as api:
+        informer = informers.SharedInformer(client.CoreV1Api(api).list_namespaced_pod, namespace="prod")
+        for event_type, write in (("ADDED", store.put), ("MODIFIED", store.put), ("DELETED", store.delete)):
+            informer.add_event_handler(event_type, write)
+        informer.start()
+        try:
+            assert store.wait_until(lambda pods: pods.count(label_selector="app=web") == 2, 10)
+            server.wait_for(lambda: server.watches)
+            server.update(pod("a", "db"))
+            server.delete("pods", "b", namespace="prod")
+            assert store.wait_until(lambda pods: [key.name for key in pods.keys(order_by="key")] == ["a", "c"], 10)
+            assert store.count(label_selector="app=db") == 2
+        finally:
+            server.stop()  # else its stop() would wait until the watch says something
+            informer.stop()
 
 
 def test_kr8s(server: ApiServer, tmp_path: Path) -> None:

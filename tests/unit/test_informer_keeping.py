@@ -26,6 +26,7 @@ from kindex import (
     SyncTimeoutError,
 )
 from kindex.indexers.reading import paths_read
+from kindex.informer.settings import SettingError
 from kindex.objects import key_of
 from kindex.sources import SkippedEvent
 from kindex.sources.errors import ErrorKind
@@ -128,6 +129,17 @@ def test_a_type_may_be_kept() -> None:
         caught_up(pods, source)
         assert {kept.metadata.name for kept in pods.select(by_node.at("n1"))} == {"a", "b"}
         assert all(type(kept) is Pods for kept in pods)
+
+
+class Unresolved(msgspec.Struct):
+    spec: NotImported  # type: ignore[name-defined]  # noqa: F821 - as of a name that only type checkers import
+
+
+@pytest.mark.parametrize("cls", [Unresolved, "Pod", [Pods]])
+def test_a_type_that_nothing_can_be_decoded_to_is_refused_at_once(cls: Any) -> None:
+    """What no list could ever be decoded to is found when the informer is made."""
+    with pytest.raises(SettingError, match="decode is a type that JSON can be decoded to"):
+        Informer(source_of(), decode=cls)
 
 
 @dataclasses.dataclass
