@@ -287,11 +287,17 @@ def demo(
     *,
     pods: Annotated[int, typer.Option(min=1, help="How many pods the cluster has.")] = 20_000,
     namespaces: Annotated[int, typer.Option(min=1, help="How many namespaces they are in.")] = 60,
+    seconds: Annotated[float, typer.Option(min=0, help="How long the cluster lives.")] = 6.0,
     seed: Annotated[int, typer.Option(help="Another seed is another cluster.")] = 1,
     verbose: _Verbose = False,  # noqa: ARG001 - its callback takes it
 ) -> None:
-    """Ask a generated cluster the same questions by index and by scan, and compare."""
-    run_demo(pods=pods, namespaces=namespaces, seed=seed, console=Console())
+    """Show a generated cluster at work, and ask it the same by index and by scan.
+
+    An API server on the loopback serves it, an informer follows it over HTTP, pods change, and two controllers answer
+    for each change, one by index and one by scan. Then come questions to the cluster as it stands, a plan, and what
+    the indexes take.
+    """
+    run_demo(pods=pods, namespaces=namespaces, seconds=seconds, seed=seed, console=Console())
 
 
 class _Access(NamedTuple):

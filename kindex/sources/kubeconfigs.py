@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import os
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from kindex.errors import KindexError
 from kindex.sources.api_clients import AnyApiClient
@@ -102,6 +102,7 @@ def _reason_of(error: Exception, place: str, context: str | None) -> str:
     if context is None or "/contexts list" not in text:
         return text
     try:
+        contexts: Any  # the client has no types
         contexts, _ = list_kube_config_contexts(place)  # type: ignore[no-untyped-call]
         there = ", ".join(sorted(str(each["name"]) for each in contexts)) or "none"
     except Exception:  # noqa: BLE001 - the client lists none where the current one is wrong, too
