@@ -330,6 +330,20 @@ def test_in_a_pod(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "this pod has no service account to ask its cluster with: " in _error(1, "query", "po")
 
 
+def test_the_service_account_of_a_pod(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In a pod without a kubeconfig a kind alone is asked of its own cluster, with the pod's token and authority."""
+    authority = Authority(tmp_path)
+    (token := tmp_path / "token").write_text(TOKEN)
+    monkeypatch.setattr("kubernetes.config.incluster_config.SERVICE_TOKEN_FILENAME", str(token))
+    monkeypatch.setattr("kubernetes.config.incluster_config.SERVICE_CERT_FILENAME", str(authority.file))
+    monkeypatch.setattr(command_line, "_is_terminal", lambda stream: stream is sys.stdin)
+    with ApiServer(OBJECTS, tls=authority.server(), token=TOKEN) as server:
+        host, _, port = server.url.removeprefix("https://").partition(":")
+        monkeypatch.setenv("KUBERNETES_SERVICE_HOST", host)
+        monkeypatch.setenv("KUBERNETES_SERVICE_PORT", port)
+        assert _run("query", "no", "-o", "name") == (0, "node/n1\n", "")
+
+
 def test_a_connection_that_is_refused(server: ApiServer, tmp_path: Path) -> None:
     """A server that is not there is named."""
     config = server.config()
@@ -496,6 +510,7 @@ def test_a_watch_that_breaks_is_taken_up_again(server: ApiServer) -> None:
         broken.wait()
         server.create(_node("n2"))
         assert next(watching) == "ADDED      node/n2\n"
+    assert said
     assert all(sentence.startswith("nodes: ") for sentence in said)
 
 
