@@ -11,26 +11,27 @@ import sys
 import traceback
 from contextlib import contextmanager
 from datetime import UTC, datetime
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Final, TextIO
+from typing import TYPE_CHECKING, Annotated, Any, Final, NamedTuple, TextIO
 
 import typer
 from rich.console import Console
-from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.progress import BarColumn, DownloadColumn, Progress, SpinnerColumn, TextColumn, TimeRemainingColumn
 from typer.core import TyperGroup
 
 from kindex.cli.analyze import AnalysisOutput, Wanted, analyses, printed_analyses
+from kindex.cli.cluster import Cluster, ClusterError
 from kindex.cli.demo import run_demo
 from kindex.cli.documents import InputError, size_of
-from kindex.cli.kinds import is_word
+from kindex.cli.inputs import inputs_of
 from kindex.cli.printing import Output, PlanOutput, printed, printed_plans
-from kindex.cli.query import Question, answers, asked_kinds, load
-from kindex.errors import KindexError, PathSyntaxError, SelectorSyntaxError
+from kindex.cli.query import Question, answers, asked_kinds, load, of_namespaces
+from kindex.cli.watching import check_watched, watched
+from kindex.errors import KindexError, PathSyntaxError, QueryError, SelectorSyntaxError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from kindex.cli.query import Answer, Kinds
+    from kindex.cli.query import Kinds
 
 BAD_INPUT: Final = 1
 BAD_USE: Final = 2
@@ -52,7 +53,7 @@ class _Group(TyperGroup):
         except BrokenPipeError:
             raise  # typer ends quietly
         except KindexError as error:
-            code = BAD_INPUT if isinstance(error, InputError) else BAD_USE
+            code = BAD_INPUT if isinstance(error, InputError | ClusterError) else BAD_USE
             raise _exit(ctx, _sentence(error), code) from error
         except OSError as error:
             raise _exit(ctx, str(error), BAD_INPUT) from error
@@ -79,7 +80,7 @@ def _sentence(error: KindexError) -> str:
 app = typer.Typer(
     name="kindex",
     cls=_Group,
-    help="Ask files of Kubernetes objects what you would ask a cluster.",
+    help="Ask files of Kubernetes objects, or a cluster, by indexes.",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
@@ -106,7 +107,26 @@ _Arguments = Annotated[
     typer.Argument(
         metavar="[KIND] [FILE]...",
         help="A kind (pods, po, Pod, deployments.apps, po,svc), unless a file of that name exists; then files, folders,"
-        " or - for standard input, which is also read when no file is named and it is not a terminal.",
+        " or - for standard input, which is also read when no file is named and it is not a terminal. At a terminal a"
+        " kind alone is asked of the cluster; with --kubeconfig or --context it always is.",
+        show_default=False,
+    ),
+]
+_Kubeconfig = Annotated[
+    str | None,
+    typer.Option(
+        "--kubeconfig",
+        metavar="PATH",
+        help="Ask the cluster of this file. [default: $KUBECONFIG, ~/.kube/config, or the cluster that this runs in]",
+        show_default=False,
+    ),
+]
+_Context = Annotated[
+    str | None,
+    typer.Option(
+        "--context",
+        metavar="NAME",
+        help="Ask the cluster of this context of the kubeconfig. [default: its current one]",
         show_default=False,
     ),
 ]
@@ -148,6 +168,8 @@ _Verbose = Annotated[
 def query(
     arguments: _Arguments = None,
     *,
+    kubeconfig: _Kubeconfig = None,
+    context: _Context = None,
     namespace: _Namespaces = None,
     all_namespaces: _AllNamespaces = False,
     selector: _Selector = None,
@@ -158,15 +180,29 @@ def query(
     limit: _Limit = None,
     index: _Indexes = None,
     explain: Annotated[bool, typer.Option("--explain", help="Also print the plan, on standard error.")] = False,
+    watch: Annotated[
+        bool,
+        typer.Option(
+            "--watch", "-w", help="Ask a cluster, and go on with what enters, changes in or leaves the answer."
+        ),
+    ] = False,
     verbose: _Verbose = False,  # noqa: ARG001 - its callback takes it
 ) -> None:
     """Print the objects that answer a query, as kubectl get does.
 
     FILE is the output of kubectl get -o json or -o yaml, manifests, or JSON lines, gzipped or not, or a folder of
-    such files. Objects are sorted by namespace and name.
+    such files. Objects are sorted by namespace and name. Of a cluster all objects of the kind are read, in the
+    namespaces of -n; they are selected here, so that a field selector may ask for any path.
     """
     names = None if all_namespaces else namespace
-    found = _answered(arguments, names, selector, field_selector, limit, index, sort_by)
+    asking = _asking(names, selector, field_selector, limit, index, sort_by)
+    access = _Access(kubeconfig, context)
+    if watch:
+        inputs = inputs_of(arguments or (), cluster=True, terminal=False)
+        _watch(asking(inputs.kind), access, output, explain=explain, headers=not no_headers, namespaces=all_namespaces)
+        return
+    question, kinds = _loaded(arguments, asking, access)
+    found = list(answers(question, kinds, say=_say))
     if explain:
         print(printed_plans(found, PlanOutput.TEXT), end="", file=sys.stderr)
     if output.for_people and not any(answer.objects for answer in found):
@@ -181,6 +217,8 @@ def query(
 def explain(
     arguments: _Arguments = None,
     *,
+    kubeconfig: _Kubeconfig = None,
+    context: _Context = None,
     namespace: _Namespaces = None,
     all_namespaces: _AllNamespaces = False,
     selector: _Selector = None,
@@ -191,7 +229,10 @@ def explain(
     verbose: _Verbose = False,  # noqa: ARG001 - its callback takes it
 ) -> None:
     """Print how a query is answered: by which indexes, and what had to be scanned."""
-    found = _answered(arguments, None if all_namespaces else namespace, selector, field_selector, limit, index, None)
+    names = None if all_namespaces else namespace
+    asking = _asking(names, selector, field_selector, limit, index, None)
+    question, kinds = _loaded(arguments, asking, _Access(kubeconfig, context))
+    found = list(answers(question, kinds, say=_say))
     print(printed_plans(found, output), end="")
 
 
@@ -199,6 +240,9 @@ def explain(
 def analyze(
     arguments: _Arguments = None,
     *,
+    kubeconfig: _Kubeconfig = None,
+    context: _Context = None,
+    namespace: _Namespaces = None,
     paths: Annotated[
         list[str] | None,
         typer.Option("--paths", help="Look at this field too, such as spec.nodeName; several by commas or repeating."),
@@ -227,8 +271,9 @@ def analyze(
     since one value has nearly all objects; near-unique, a trap, since values hardly repeat; rare, since few have it.
     """
     wanted = Wanted.parse(paths=paths or (), annotations=annotations or (), model=model or ())
-    _, kinds = _loaded(arguments, lambda kind: Question.parse(kind=kind))
-    found = list(analyses(wanted, kinds))
+    asking = _asking(namespace, None, None, None, None, None)
+    question, kinds = _loaded(arguments, asking, _Access(kubeconfig, context))
+    found = list(analyses(wanted, of_namespaces(kinds, question.namespaces)))
     if not found and output is AnalysisOutput.TABLE:
         print("No resources found", file=sys.stderr)
     console = Console(highlight=False, soft_wrap=True)
@@ -242,22 +287,40 @@ def demo(
     *,
     pods: Annotated[int, typer.Option(min=1, help="How many pods the cluster has.")] = 20_000,
     namespaces: Annotated[int, typer.Option(min=1, help="How many namespaces they are in.")] = 60,
+    seconds: Annotated[float, typer.Option(min=0, help="How long the cluster lives.")] = 6.0,
     seed: Annotated[int, typer.Option(help="Another seed is another cluster.")] = 1,
     verbose: _Verbose = False,  # noqa: ARG001 - its callback takes it
 ) -> None:
-    """Ask a generated cluster the same questions by index and by scan, and compare."""
-    run_demo(pods=pods, namespaces=namespaces, seed=seed, console=Console())
+    """Show a generated cluster at work, and ask it the same by index and by scan.
+
+    An API server on the loopback serves it, an informer follows it over HTTP, pods change, and two controllers answer
+    for each change, one by index and one by scan. Then come questions to the cluster as it stands, a plan, and what
+    the indexes take.
+    """
+    run_demo(pods=pods, namespaces=namespaces, seconds=seconds, seed=seed, console=Console())
 
 
-def _answered(
-    arguments: list[str] | None,
+class _Access(NamedTuple):
+    """What the command line says of the cluster to ask."""
+
+    kubeconfig: str | None
+    context: str | None
+
+    @property
+    def named(self) -> bool:
+        return self != (None, None)
+
+
+def _asking(
     namespaces: list[str] | None,
     selector: str | None,
     field_selector: str | None,
     limit: int | None,
     indexes: list[str] | None,
     sort_by: str | None,
-) -> list[Answer]:
+) -> Callable[[str], Question]:
+    """Give what makes a question of a kind."""
+
     def asking(kind: str) -> Question:
         return Question.parse(
             kind=kind,
@@ -269,28 +332,46 @@ def _answered(
             indexes=indexes or (),
         )
 
-    question, kinds = _loaded(arguments, asking)
-    return list(answers(question, kinds, say=_say))
+    return asking
 
 
-def _loaded(arguments: list[str] | None, asking: Callable[[str], Question]) -> tuple[Question, Kinds]:
-    """Read the files that are named, and choose the kinds; what is asked is parsed before anything is read."""
-    kind, paths = _split(arguments or [])
-    question = asking(kind)
-    if not paths:
-        if _is_terminal(sys.stdin):
-            raise typer.BadParameter("name a file or a folder, or - for standard input")
-        paths = ["-"]
-    with _progress(paths) as report:
-        kinds = load(paths, sys.stdin.buffer, say=_say, on_progress=report)
+def _loaded(arguments: list[str] | None, asking: Callable[[str], Question], access: _Access) -> tuple[Question, Kinds]:
+    """Read what is named, and choose the kinds; what is asked is parsed before anything is read."""
+    inputs = inputs_of(arguments or (), cluster=access.named, terminal=_is_terminal(sys.stdin))
+    question = asking(inputs.kind)
+    try:
+        if inputs.of_cluster:
+            return question, _listed(question, access)
+        with _progress(inputs.paths) as report:
+            kinds = load(inputs.paths, sys.stdin.buffer, say=_say, on_progress=report)
+    except (ClusterError, QueryError) as error:
+        if not inputs.guessed:
+            raise
+        sentence = f"{inputs.kind!r} is no file here, and taken for a kind of a cluster: {error}"
+        raise type(error)(sentence) from error
+    except InputError as error:
+        if not (inputs.guessed and inputs.kind):
+            raise
+        raise InputError(error.where, f"{error.reason} (--kubeconfig or --context asks a cluster)") from error
     return question, asked_kinds(question, kinds, say=_say)
 
 
-def _split(arguments: list[str]) -> tuple[str, list[str]]:
-    """Tell a kind from files: it comes first, looks like one, and no file of that name exists."""
-    if arguments and is_word(arguments[0]) and not Path(arguments[0]).exists():
-        return arguments[0], arguments[1:]
-    return "", arguments
+def _listed(question: Question, access: _Access) -> Kinds:
+    """Read the kinds of a cluster that the question names."""
+    with Cluster.of(*access) as cluster, _listing() as report:
+        wanted = cluster.wanted(question.words, question.namespaces)
+        return {each.kind: cluster.listed(each, report) for each in wanted}
+
+
+def _watch(
+    question: Question, access: _Access, output: Output, *, explain: bool, headers: bool, namespaces: bool
+) -> None:
+    """Print the answer, and its changes until an interrupt."""
+    check_watched(question, explain=explain)
+    with Cluster.of(*access) as cluster:
+        wanted = cluster.wanted(question.words, question.namespaces)
+        for text in watched(question, cluster, wanted, output, say=_say, headers=headers, namespaces=namespaces):
+            print(text, end="", flush=True)
 
 
 def _is_terminal(stream: TextIO) -> bool:
@@ -312,3 +393,15 @@ def _progress(paths: Sequence[str]) -> Iterator[Callable[[int], None] | None]:
     with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
         task = progress.add_task("reading", total=total)
         yield lambda count: progress.advance(task, count)
+
+
+@contextmanager
+def _listing() -> Iterator[Callable[[str, int], None] | None]:
+    """Show on stderr how many objects were listed so far; nothing where stderr is no terminal."""
+    if not _is_terminal(sys.stderr):
+        yield None
+        return
+    columns = (SpinnerColumn(), TextColumn("listing {task.description}: {task.completed:,}"))
+    with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
+        task = progress.add_task("", total=None)
+        yield lambda plural, count: progress.update(task, description=plural, completed=count)

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import gc
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import attrs
 
+from kindex.cli.collector import without_collector
 from kindex.cli.documents import read_documents
 from kindex.cli.kinds import Kind, is_known
 from kindex.cli.sorting import SortPath, bare_path
@@ -130,18 +130,12 @@ def load(
     """
     found: dict[Kind, dict[ObjectKey, RawObject]] = {}
     repeated = 0
-    enabled = gc.isenabled()
-    # All that is read stays: without this, half of the time goes into looking for garbage in it.
-    gc.disable()
-    try:
+    with without_collector():
         for document in read_documents(paths, stdin, on_progress=on_progress):
             objects = found.setdefault(Kind.of(document.object), {})
             key = key_of(document.object)
             repeated += key in objects
             objects[key] = document.object
-    finally:
-        if enabled:
-            gc.enable()
     if repeated:
         say(f"{_several(repeated, 'object')} there more than once; the last one counts")
     return {kind: list(objects.values()) for kind, objects in found.items()}
@@ -166,6 +160,19 @@ def asked_kinds(question: Question, kinds: Kinds, *, say: Callable[[str], None])
             raise QueryError(f"no kind is called {word!r} (the input has: {there})")
         chosen |= called
     return chosen
+
+
+def of_namespaces(kinds: Kinds, namespaces: Sequence[str]) -> Kinds:
+    """Keep what is in *namespaces*, or has none because its kind has none; everything, if there are none named."""
+    if not namespaces:
+        return kinds
+    wanted = frozenset(namespaces)
+    return {
+        kind: objects
+        if not kind.is_namespaced and not any(key_of(obj).namespace for obj in objects)
+        else [obj for obj in objects if key_of(obj).namespace in wanted]
+        for kind, objects in kinds.items()
+    }
 
 
 def answers(question: Question, kinds: Kinds, *, say: Callable[[str], None]) -> Iterator[Answer]:

@@ -56,6 +56,21 @@ def table_of(
     NAME          STATUS   AGE
     kube-system   Active   3d
     """
+    rows = rows_of(objects, kind, now=now, wide=wide, namespaces=namespaces, resources=resources, headers=headers)
+    yield from lines_of(rows, widths_of(rows))
+
+
+def rows_of(
+    objects: Iterable[RawObject],
+    kind: Kind,
+    *,
+    now: datetime,
+    wide: bool = False,
+    namespaces: bool = False,
+    resources: bool = False,
+    headers: bool = True,
+) -> list[list[str]]:
+    """Give the cells of a table, as ``table_of`` takes its arguments; the first row is the headings."""
     columns = [column for column in _COLUMNS.get((kind.name, kind.group), _GENERIC) if wide or not column.wide]
     if namespaces:
         columns.insert(0, Column("NAMESPACE", _path("metadata", "namespace")))
@@ -66,7 +81,21 @@ def table_of(
     rows = [[_shown(column.cell(obj, now)) for column in columns] for obj in objects]
     if headers:
         rows.insert(0, [column.heading for column in columns])
+    return rows
+
+
+def widths_of(rows: Sequence[Sequence[str]], least: Sequence[int] = ()) -> list[int]:
+    """Give how wide each column has to be, and is at *least*.
+
+    >>> widths_of([["a", "bb"], ["ccc", "d"]], least=[1, 5])
+    [3, 5]
+    """
     widths = [max(map(len, cells)) for cells in zip(*rows, strict=True)]
+    return [max(pair) for pair in zip(widths, least, strict=True)] if least else widths
+
+
+def lines_of(rows: Iterable[Sequence[str]], widths: Sequence[int]) -> Iterator[str]:
+    """Give each row as a line, its cells as wide as *widths* say."""
     for row in rows:
         yield "   ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
 

@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 import http.client
-import ssl
 import threading
 from collections.abc import Iterator
 from typing import Final, Generic, TypeVar
 
-from urllib3.exceptions import HTTPError
-
 from kindex.decoding import Decoder
-from kindex.sources.api_clients import AnyApiClient, check_client, headers_of
+from kindex.sources.api_clients import AnyApiClient
+from kindex.sources.asking import Asking
 from kindex.sources.base import ListRequest, Page, WatchEvent, WatchRequest
 from kindex.sources.connections import Connections, Response, cut
 from kindex.sources.errors import ErrorKind, SourceError
 from kindex.sources.lines import LineSplitter
-from kindex.sources.questions import Question, Questions
+from kindex.sources.questions import Questions
 from kindex.sources.readings import Reading
 from kindex.sources.resources import Listed, Resource
 
@@ -68,13 +66,10 @@ class ClientSource(Generic[T]):
         connect_seconds: float = 10.0,
         answer_seconds: float = 75.0,
     ) -> None:
-        check_client(client, asynchronous=False)
         self.offers_watch_list = watch_list
-        self._client = client
         self._questions = Questions(listed, metadata_only=metadata_only, gzip=gzip)
         self._reading = Reading(decoder)
-        self._connections = Connections(client, connect_seconds=connect_seconds, answer_seconds=answer_seconds)
-        self._renewing = threading.Lock()  # so that a token which has expired is renewed once, and not by each thread
+        self._asking = Asking(client, connect_seconds=connect_seconds, answer_seconds=answer_seconds)
 
     @property
     def name(self) -> str:
@@ -93,52 +88,23 @@ class ClientSource(Generic[T]):
             SourceError: the server does not tell; of kind MISSING where it has no such kind.
         """
         if (question := self._questions.discovery) is not None:
-            self._questions.learn(self._body(self._answer(question)))
+            self._questions.learn(self._asking.body(question))
         return self._questions.resource
 
     def list_page(self, request: ListRequest) -> Page[T]:
         """Get one page; raises as ``Source.list_page`` says."""
         self.resource()
-        return self._reading.page(self._body(self._answer(self._questions.about(request))))
+        return self._reading.page(self._asking.body(self._questions.about(request)))
 
     def watch(self, request: WatchRequest) -> ClientStream[T]:
         """Open a watch; raises as ``Source.watch`` says."""
         self.resource()
-        response = self._answer(self._questions.about(request))
-        return ClientStream(response, self._reading, self._connections, request.silence_seconds)
+        response = self._asking.answer(self._questions.about(request))
+        return ClientStream(response, self._reading, self._asking.connections, request.silence_seconds)
 
     def close(self) -> None:
         """Cut what is under way, in whichever thread, and ask no more: all raise SourceError."""
-        self._connections.close()
-
-    def _answer(self, question: Question) -> Response:
-        """Give a response that is no error; its body is still to be read."""
-        with self._renewing:
-            headers = headers_of(self._client, question.target)
-        try:
-            response = self._connections.get(question.target, headers | question.headers)
-        except SourceError as error:
-            if isinstance(error.__cause__, ssl.SSLError):
-                self._connections.renew()
-            raise
-        if response.status == 200:
-            return response
-        refusal = SourceError.of_response(response.status, self._body(response), response.headers.get("Retry-After"))
-        if refusal.kind is ErrorKind.CREDENTIALS:
-            self._connections.renew()
-        raise refusal
-
-    def _body(self, response: Response) -> bytes:
-        """Read all of a response, and let its connection be used again."""
-        try:
-            body: bytes = response.read(decode_content=True)
-        except (HTTPError, http.client.HTTPException, OSError) as error:
-            response.close()
-            failure = self._connections.failure(error)
-            raise failure from failure.__cause__
-        self._connections.check_open()
-        response.release_conn()
-        return body
+        self._asking.connections.close()
 
 
 class ClientStream(Generic[T]):

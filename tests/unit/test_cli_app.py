@@ -153,11 +153,10 @@ def test_an_interrupt_ends_with_130(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_no_file_and_a_terminal_is_a_slip(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Without a file, a command at a terminal does not wait for input that nobody types."""
+    """Without an argument, a command at a terminal does not wait for input that nobody types."""
     monkeypatch.setattr(command_line, "_is_terminal", lambda _: True)
-    code, _, err = _run("query", "po")
-    assert code == 2
-    assert "name a file or a folder, or - for standard input" in err
+    message = "error: name a file or a folder, or - for standard input, or a kind of a cluster, such as pods\n"
+    assert _run("query") == (2, "", message)
 
 
 def test_progress_is_for_terminals(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

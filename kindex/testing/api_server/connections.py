@@ -147,7 +147,9 @@ class Connection(BaseHTTPRequestHandler):
 
     def _check_token(self, request: Request) -> None:
         token = self._shared.token
-        if token is not None and request.headers.get("authorization") != f"Bearer {token}":
+        scheme, _, sent = request.headers.get("authorization", "").partition(" ")
+        # As kube-apiserver does: the official client writes "bearer" in a pod, and "Bearer" by a kubeconfig.
+        if token is not None and (scheme.lower(), sent) != ("bearer", token):
             raise ApiError(401, "the bearer token is not the server's")
 
     def _resource(self, request: Request) -> Resource:
