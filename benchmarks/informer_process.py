@@ -28,7 +28,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 BURST, PACED, RATE = 20_000, 1_000, 200
-PATIENCE = 600.0
+"""How many changes come at once, and then one after the other, at so many a second."""
+PATIENCE = 120.0
 
 
 def until(holds: Callable[[], bool], pause: float = 0.002) -> None:
@@ -71,6 +72,8 @@ def measured(name: str, url: str, count: int, burst: int) -> dict[str, Any]:
         answer: dict[str, Any] = control.request("GET", f"{url}/control/{what}", timeout=PATIENCE).json()
         return answer
 
+    if burst:
+        tell("reset")
     api = client.CoreV1Api()
     api.list_pod_for_all_namespaces(limit=1)  # what a client loads and remembers then is no subject's
     subject = SUBJECTS[name](api)

@@ -210,7 +210,10 @@ class Kopf(Subject):
             settings.posting.enabled = False
             settings.scanning.disabled = True
 
-        kopf.on.login(registry=registry)(kopf.login_via_client)
+        @kopf.on.login(registry=registry)
+        def connect(**_: Any) -> kopf.ConnectionInfo:
+            return kopf.ConnectionInfo(server=api.api_client.configuration.host)
+
         self.operator = lambda: asyncio.run(
             kopf.operator(registry=registry, standalone=True, clusterwide=True, stop_flag=self.stopping)
         )

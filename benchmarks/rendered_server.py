@@ -32,14 +32,16 @@ RESOURCES = {
     "kind": "APIResourceList",
     "groupVersion": "v1",
     "resources": [
+        {"name": "pods", "singularName": "pod", "namespaced": True, "kind": "Pod", "verbs": ["list", "patch", "watch"]},
+        # kopf begins when it knows of these.
         {
-            "name": "pods",
-            "singularName": "pod",
-            "namespaced": True,
-            "kind": "Pod",
-            "shortNames": ["po"],
-            "verbs": ["create", "delete", "get", "list", "patch", "update", "watch"],
-        }
+            "name": "namespaces",
+            "singularName": "namespace",
+            "namespaced": False,
+            "kind": "Namespace",
+            "verbs": ["list"],
+        },
+        {"name": "events", "singularName": "event", "namespaced": True, "kind": "Event", "verbs": ["create"]},
     ],
 }
 DOCUMENTS = {
@@ -166,16 +168,19 @@ class Handler(BaseHTTPRequestHandler):
         try:
             if initial:
                 self.wfile.write(self.rendered.initial)
-            while True:
-                self.wfile.write(pending.get())
+            while piece := pending.get():
+                self.wfile.write(piece)
         except OSError:  # the client has left
-            self.close_connection = True
-        finally:
-            self.watches.remove(pending)
+            pass
+        self.close_connection = True
 
     def _control(self, what: str, query: dict[str, str]) -> dict[str, Any]:
         events = int(query.get("events", 0))
         match what:
+            case "reset":  # whoever watched has left, which nobody notices before something is sent
+                for pending in self.watches:
+                    pending.put(b"")
+                self.watches.clear()
             case "prepare":  # and let it be sent later: making it takes time
                 type(self).prepared = _chunks(self.rendered.changes(events))
                 if query.get("initial"):

@@ -303,13 +303,11 @@ class Reflector(Generic[T]):
                 memory = self._closed(state, until=at)
                 if error.kind in (ErrorKind.EXPIRED, ErrorKind.AHEAD):
                     return self._hung_up(self._expired(memory, error, at))
-                return self._hung_up(self._failed(self._watch(memory), error, at))
+                goal = self._after_nothing(memory) if error.kind is ErrorKind.PROTOCOL else self._watch(memory)
+                return self._hung_up(self._failed(goal, error, at))
             case Silent():
                 memory = self._closed(state, until=state.heard_at)
-                memory = replace(memory, silences=memory.silences + 1)
-                # Silence may also be the answer to a version that a restored server does not know yet. A list tells.
-                goal = self._watch(memory) if memory.silences < 2 else self._list(replace(memory, silences=0))
-                return self._hung_up(self._failed(goal, _silence(state.request), at))
+                return self._hung_up(self._failed(self._after_nothing(memory), _silence(state.request), at))
             case Refused(error=error):  # what it refused will not come again
                 memory = self._closed(state, until=at)
                 return self._hung_up(self._failed(self._list(memory), error, at))
@@ -346,9 +344,18 @@ class Reflector(Generic[T]):
             failures=0 if lasting or heard else memory.failures,
             # Not reset by what a watch brings: a server that lets every watch expire would be listed without end.
             expirations=0 if lasting else memory.expirations,
-            silences=0 if heard else memory.silences,
+            fruitless=0 if heard else memory.fruitless,
             stats=state.stats,
         )
+
+    def _after_nothing(self, memory: Memory) -> Listing[T] | Opening:
+        """Watch again, or list if the last watch gave nothing either.
+
+        Silence may be the answer to a version that a restored server does not know yet, and an event that cannot be
+        read comes again with every watch from the version before. A list goes past both.
+        """
+        memory = replace(memory, fruitless=memory.fruitless + 1)
+        return self._watch(memory) if memory.fruitless < 2 else self._list(replace(memory, fruitless=0))
 
     def _expired(self, memory: Memory, error: SourceError, at: float, *, paging: bool = False) -> Step[T]:
         """List again: at once and at least as new the first time, then after delays and without a version."""

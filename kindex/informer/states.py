@@ -66,7 +66,7 @@ class Memory(msgspec.Struct, frozen=True):
         listed_at: when that was, the last time.
         failures: in a row.
         expirations: in a row, without a watch of some length in between.
-        silences: in a row.
+        fruitless: watches in a row that gave nothing but silence or garbage.
         unfinished: WatchLists in a row that did not come to the end of their initial events.
         plain_lists: whether WatchList is not to be tried again.
         whole_lists: whether lists are not to come in pages, since their tokens expire.
@@ -82,7 +82,7 @@ class Memory(msgspec.Struct, frozen=True):
     listed_at: float = -inf
     failures: int = 0
     expirations: int = 0
-    silences: int = 0
+    fruitless: int = 0
     unfinished: int = 0
     plain_lists: bool = False
     whole_lists: bool = False

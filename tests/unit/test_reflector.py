@@ -541,6 +541,26 @@ def test_a_second_silence_leads_to_a_list() -> None:
     assert play.wait() == (ListRequest(resource_version="100", limit=500),)
 
 
+def test_an_event_that_cannot_be_read_leads_to_a_list() -> None:
+    """It would come again with every watch from the version before, and what follows it would never be seen."""
+    play = watching()
+    play.tell(added("b", "101"))
+    play.tell(broken(ErrorKind.PROTOCOL))
+    assert play.wait()[-1].resource_version == "101"
+    play.tell(Opened())
+    play.tell(broken(ErrorKind.PROTOCOL))
+    assert play.wait() == (ListRequest(resource_version="101", limit=500),)
+
+
+def test_connections_that_break_lead_to_no_list() -> None:
+    """However often: nothing says that what was missed cannot be had."""
+    play = watching()
+    for _ in range(5):
+        play.tell(broken(ErrorKind.NETWORK))
+        assert isinstance(play.wait()[-1], WatchRequest)
+        play.tell(Opened())
+
+
 def test_a_watch_that_spoke_before_it_fell_silent_is_no_second_silence() -> None:
     """What it brought shows that the server knows the version."""
     play = watching()
