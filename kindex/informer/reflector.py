@@ -7,6 +7,7 @@ whoever drives it reads the clock, asks the source, tells the store, and says wh
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable
+from math import inf
 from typing import Generic, Literal, TypeAlias, TypeVar, assert_never
 
 import attrs
@@ -38,7 +39,7 @@ Step: TypeAlias = tuple[State[T], tuple[Command[T], ...]]
 """The next state, and what is to be done."""
 
 _SHORT_SECONDS = 1.0
-_RESUME_SECONDS = 10.0  # a watch that ended in good order counts as going on for so long, until the next one is open
+_RESUME_SECONDS = 10.0  # so long after a list, or a watch that ended in good order, it is live without a watch
 _TINY_SECONDS = 0.001  # a clock that wakes us so early has rounded
 
 
@@ -258,7 +259,9 @@ class Reflector(Generic[T]):
                 text = f"{'listed again' if was_synced else 'synced'}: {state.count} objects, version {state.listed}"
                 report = Report(self.namespace, "info", text)
                 if state.request is None:
-                    following, commands = self._ask(self._watch(memory), at)
+                    # What was listed just now is as good as watched, unless something has failed on the way.
+                    live_until = at + _RESUME_SECONDS if memory.error is None else -inf
+                    following, commands = self._ask(replace(self._watch(memory), live_until=live_until), at)
                 else:
                     following, commands = self._opened(memory, state.request, state.listed, state.opened_at, at)
                 return following, (report, *commands)

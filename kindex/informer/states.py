@@ -123,7 +123,7 @@ class _State(msgspec.Struct, frozen=True):
     def live(self, at: float) -> bool:  # noqa: ARG002 - by default it does not depend on the time
         """Tell whether the store follows the source at this time: a watch is open and not overdue.
 
-        Also in the moment between a watch that ended in good order and the next one.
+        Also in the moment between a list, or a watch that ended in good order, and the next watch.
         """
         return False
 
@@ -145,14 +145,14 @@ class Opening(_State, frozen=True):
 
     Attributes:
         request: for it.
-        live_until: how long the watch before it counts as going on; ``-inf`` where it broke.
+        live_until: how long what came before it, a list or a watch, counts as going on; ``-inf`` where that broke.
     """
 
     request: WatchRequest
     live_until: float = -inf
 
     def live(self, at: float) -> bool:
-        """Tell whether the watch before it ended in good order, and only just."""
+        """Tell whether a list, or the watch before it, ended in good order, and only just."""
         return at < self.live_until
 
 

@@ -118,10 +118,12 @@ def survives(cell: Cell, loop: Loop | None, server: ApiServer) -> None:
         fault.wait(hits=cell.hits, timeout_seconds=PATIENCE)
         if cell.ordered.kind == "lose":
             until(informer, lambda: informer.live)
+            server.wait_for(lambda: server.watches)
             clock.advance(RELIST_SECONDS)
             server.faults.add("end", verb="watch", stage="idle")
         told.wait_for(pods.now, PATIENCE)
         until(informer, lambda: informer.live and informer.last_error is None)
+        server.wait_for(lambda: server.watches)
         assert states_of(informer.view) == pods.now
     told.check_net_changes(pods.had)
     assert told.now == pods.now
