@@ -90,3 +90,12 @@ def parts(values: Iterable[object]) -> list[object]:
     [{'host': 'a'}]
     """
     return [value for value in values if value is not None and not isinstance(value, (str, int, float, list, tuple))]
+
+
+def unsaid(values: Iterable[object]) -> bool:
+    """Tell whether a list is missing, null or empty, given all values at its path.
+
+    >>> unsaid(()), unsaid([[]]), unsaid([["a"]]), unsaid(["odd"])
+    (True, True, False, False)
+    """
+    return all(isinstance(value, (list, tuple)) and not value for value in values)

@@ -7,7 +7,7 @@ from typing import Final, TypeAlias
 
 from kindex.budgets import Budget
 from kindex.errors import IndexerError
-from kindex.indexers.derived import DerivedIndexer, items, texts
+from kindex.indexers.derived import DerivedIndexer, items, texts, unsaid
 from kindex.indexers.networking.hosts import ANY_HOST, HostIndexer, host_text, label_wildcards
 from kindex.indexers.owners import group_of
 from kindex.indexers.terms import Term
@@ -113,6 +113,6 @@ def _parents(own: str, references: tuple[object, ...]) -> Iterator[Parent]:
 
 
 def _hosts(_namespace: str, hostnames: tuple[object, ...]) -> list[str]:
-    if not any(hostnames):  # null or an empty list
+    if unsaid(hostnames):
         return [ANY_HOST]
     return [host for text in texts(items(hostnames)) if (host := host_text(text))]

@@ -8,7 +8,7 @@ import attrs
 
 from kindex.budgets import Budget
 from kindex.errors import IndexerError
-from kindex.indexers.derived import DerivedIndexer, items, texts
+from kindex.indexers.derived import DerivedIndexer, items, texts, unsaid
 from kindex.indexers.networking.addresses import ip_text
 from kindex.indexers.networking.hosts import ANY_HOST, HostIndexer, host_text, text_wildcards
 from kindex.indexers.networking.references import Reference, key_named, reference_in
@@ -120,7 +120,7 @@ def _is_short(host: str) -> bool:
 
 
 def _gateways(namespace: str, gateways: tuple[object, ...]) -> list[str | Reference]:
-    if not any(gateways):  # null or an empty list
+    if unsaid(gateways):
         return [MESH]
     return [gateway for text in texts(items(gateways)) if (gateway := _gateway(text, namespace)) is not None]
 
