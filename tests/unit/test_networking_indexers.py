@@ -42,9 +42,8 @@ def test_every_indexer_has_an_example_and_names_its_field(name: str) -> None:
 def test_equal_declarations_are_one_index(case: Any) -> None:
     """An indexer that is declared twice is the same one, and adding it again does nothing."""
     if isinstance(case.indexer, net.DomainIndexer):
-        again: Any = net.DomainIndexer(
-            next(c.indexer for c in CASES if f"domain of {c.indexer.name}" == case.indexer.name)
-        )  # type: ignore[arg-type]
+        by_host: Any = next(each.indexer for each in CASES if case.indexer.name == f"domain of {each.indexer.name}")
+        again: Any = net.DomainIndexer(by_host)
     elif isinstance(case.indexer, net.IngressAnnotationIndexer):
         again = net.IngressAnnotationIndexer(case.indexer.name.removesuffix(" annotation"))
     else:

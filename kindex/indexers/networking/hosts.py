@@ -29,7 +29,8 @@ def host_text(host: str) -> str:
     >>> host_text("Shop.Example.COM.")
     'shop.example.com'
     """
-    return host.translate(_LOWER).removesuffix(".")
+    lowered = host.lower() if host.isascii() else host.translate(_LOWER)
+    return lowered.removesuffix(".")
 
 
 def one_label_wildcards(host: str) -> list[str]:
