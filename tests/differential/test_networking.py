@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from hypothesis import given, settings
+from kubernetes.dynamic.resource import ResourceInstance
 
 from kindex import IndexFunctionError, LazyObject, PartialObjectError, Store
 from kindex.decoding import LazyDecoder
@@ -93,6 +94,15 @@ def test_every_term_finds_models(kind: str) -> None:
     plain = objects_of(kind, random, odd=False)
     models = [LazyObject.from_dict(obj).to_model(MODELS[kind]) for obj in plain]
     assert disagreements(kind, plain, models, random, QUESTIONS) == []
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_term_finds_objects_of_the_dynamic_client(kind: str) -> None:
+    """What has no model comes from the official dynamic client, whose maps are no dicts."""
+    random = seeded(f"{kind} dynamic")
+    plain = objects_of(kind, random, odd=True)
+    dynamic = [ResourceInstance(None, {"kind": kind, **obj}) for obj in plain]
+    assert disagreements(kind, plain, dynamic, random, QUESTIONS) == []
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -90,18 +90,22 @@ class ServiceTypeIndexer(DerivedIndexer[str]):
         super().__init__(name, [_TYPE], _types, budget=budget)
 
 
+def _is_external(types: tuple[object, ...]) -> bool:
+    return EXTERNAL_NAME in texts(types)  # of text: comparing a map of the dynamic client with a text raises
+
+
 def _pairs(namespace: str, selectors: tuple[object, ...], types: tuple[object, ...]) -> list[Pair]:
-    return [] if EXTERNAL_NAME in types else pairs(namespace, selectors)
+    return [] if _is_external(types) else pairs(namespace, selectors)
 
 
 def _cluster_ips(
     namespace: str, first: tuple[object, ...], rest: tuple[object, ...], types: tuple[object, ...]
 ) -> list[str]:
-    return [] if EXTERNAL_NAME in types else addresses(namespace, first, rest)
+    return [] if _is_external(types) else addresses(namespace, first, rest)
 
 
 def _external_names(_namespace: str, external: tuple[object, ...], types: tuple[object, ...]) -> list[str]:
-    return [host for text in texts(external) if (host := host_text(text))] if EXTERNAL_NAME in types else []
+    return [host for text in texts(external) if (host := host_text(text))] if _is_external(types) else []
 
 
 def _types(_namespace: str, types: tuple[object, ...]) -> list[str]:
