@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -36,6 +37,13 @@ def test_every_indexer_has_an_example_and_names_its_field(name: str) -> None:
     text = inspect.getdoc(getattr(net, name)) or ""
     assert ">>> " in text
     assert name in ("NameIndexer", "DomainIndexer", "IngressAnnotationIndexer") or "v1)" in text
+
+
+def test_the_guide_has_every_indexer() -> None:
+    """Each has its row in the table, and is used in an example."""
+    guide = (Path(__file__).parents[2] / "docs" / "networking.md").read_text()
+    indexers = [name for name in net.__all__ if name.endswith("Indexer") and name != "HostIndexer"]
+    assert [name for name in indexers if f"| `{name}" not in guide or f"{name}(" not in guide] == []
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.indexer.name)
