@@ -35,6 +35,17 @@ from kindex import (
     Updated,
 )
 from kindex.decoding import DictDecoder, LazyDecoder, TypeDecoder
+from kindex.indexers.networking import (
+    ClusterIPIndexer,
+    ConfigMapRefIndexer,
+    DomainIndexer,
+    IngressAnnotationIndexer,
+    IngressHostIndexer,
+    ListenerPortIndexer,
+    RouteParentIndexer,
+    ServiceSelectorIndexer,
+    ingress_of,
+)
 from kindex.lazy_metadata import OwnerReference
 from kindex.sources import BookmarkEvent, ErrorEvent, ObjectEvent, Reading, SkippedEvent
 from kindex.transforms import keep_paths, strip_managed_fields
@@ -332,3 +343,20 @@ def names_in(line: bytes) -> str:
             return error.reason
         case SkippedEvent(key=key):
             return str(key)
+
+
+# Networking indexers take any object, and say what their values are.
+
+by_config_map = ConfigMapRefIndexer()
+assert_type(by_config_map.of(lazy), Term[object])
+assert_type(pods.select(by_config_map.of(ObjectKey("prod", "settings")) & by_node.at("n1")), list[Pod])
+assert_type(ListenerPortIndexer().values_of(lazy), tuple[int, ...])
+assert_type(IngressAnnotationIndexer().values_of(lazy), tuple[tuple[str, str], ...])
+assert_type(ClusterIPIndexer().at("10.0.0.1"), Term[object])
+assert_type(DomainIndexer(IngressHostIndexer()).below("example.com"), Term[object])
+assert_type(RouteParentIndexer().of(lazy, section="https"), Term[object])
+assert_type(ServiceSelectorIndexer().holding({"app": "web"}), Term[object])
+assert_type(ingress_of(lazy), ObjectKey | None)
+ListenerPortIndexer().at("443")  # type: ignore[arg-type]
+DomainIndexer(by_config_map)  # type: ignore[arg-type]
+IngressHostIndexer().for_host(3)  # type: ignore[arg-type]

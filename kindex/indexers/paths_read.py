@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from kindex.indexers.derived import DerivedValues
 from kindex.indexers.fields import FieldValues
 from kindex.indexers.filters import Passes
 from kindex.indexers.labels import ANNOTATIONS, LABELS, LabelIndexer
@@ -30,7 +31,7 @@ def _paths_of(indexer: AnyIndexer[Any]) -> Iterator[JsonPath]:
     if isinstance(indexer, LabelIndexer):
         yield JsonPath.parse(indexer.path)
     match getattr(indexer, "function", None):
-        case FieldValues(paths):
+        case FieldValues(paths) | DerivedValues(paths):
             yield from paths
         case OwnersOf():
             yield JsonPath.parse("metadata.ownerReferences")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from kindex.indexers.base import Indexer, NamespaceIndexer
+from kindex.indexers.derived import DerivedValues
 from kindex.indexers.fields import FieldValues
 from kindex.indexers.filters import Passes
 from kindex.indexers.labels import ANNOTATIONS, LABELS, LabelIndexer
@@ -30,7 +31,7 @@ def paths_read(indexer: AnyIndexer[Any]) -> tuple[str, ...]:  # Any: of whatever
             return (path,)
         case NamespaceIndexer():
             return ()
-        case Indexer(function=FieldValues(paths=paths)):
+        case Indexer(function=FieldValues(paths=paths) | DerivedValues(paths=paths)):
             return tuple(path.text for path in paths)
         case Indexer(function=OwnersOf()):
             return (_OWNERS,)

@@ -25,6 +25,7 @@ from kindex import (
     PartialObjectError,
     SyncTimeoutError,
 )
+from kindex.indexers.networking import IngressTlsSecretIndexer
 from kindex.indexers.reading import paths_read
 from kindex.informer.settings import SettingError
 from kindex.objects import key_of
@@ -293,6 +294,7 @@ def test_two_indexers_of_one_name_are_a_conflict() -> None:
         (FieldIndexer("spec.a", "spec.b"), ("spec.a", "spec.b")),
         (FilterIndexer("x", label_selector="a", annotation_filter="b"), ("metadata.labels", "metadata.annotations")),
         (FilterIndexer("x", predicate=bool), ()),
+        (IngressTlsSecretIndexer(), ("spec.tls[*].secretName",)),
         (Indexer("x", str), ()),
     ],
     ids=lambda each: getattr(each, "name", ""),
