@@ -21,15 +21,15 @@ from pathlib import Path
 from statistics import median
 from typing import TYPE_CHECKING, Any
 
-import urllib3
 from rich.console import Console
 from rich.table import Table
 
 from benchmarks.informer_process import BURST
 from benchmarks.informer_subjects import SUBJECTS
+from benchmarks.pod_texts import pod_texts
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
 RESULTS = Path(__file__).parent / "results" / "informers.json"
 COLUMNS: dict[str, tuple[str, str]] = {
@@ -87,6 +87,17 @@ def shown(title: str, rows: list[dict[str, Any]]) -> Table:
     return table
 
 
+def all_measured(names: list[str], pods: int, rounds: int, burst: int, flags: Sequence[str]) -> list[dict[str, Any]]:
+    """Measure subjects against one server, one after the other, so that a slow minute hits all of them."""
+    runs: dict[str, list[dict[str, Any]]] = {name: [] for name in names}
+    with serving(pods, *flags) as url:
+        for _ in range(rounds):
+            for name in names:
+                runs[name].append(measure(name, url, pods, min(burst, pods)))
+    json_bytes = sum(map(len, pod_texts(pods)))
+    return [{"pods": pods, "json_bytes": json_bytes, **medians(each, json_bytes)} for each in runs.values()]
+
+
 def main() -> None:
     """Measure all subjects against both servers, print tables, and write the figures."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -96,30 +107,21 @@ def main() -> None:
     parser.add_argument("--json", type=Path, default=RESULTS)
     options = parser.parse_args()
     names = options.only or list(SUBJECTS)
-    console = Console(width=140)
+    sizes = {name: min(options.pods, SUBJECTS[name].most) for name in names}
+    console = Console(width=150)
     found: dict[str, Any] = {
-        "pods": options.pods,
         "rounds": options.rounds,
         "python": platform.python_version(),
         "client": version("kubernetes"),
         "kopf": version("kopf"),
     }
     for kind, flags, burst in (("rendered", (), BURST), ("costly", ("--costly",), 0)):
-        with serving(options.pods, *flags) as url:
-            runs: dict[str, list[dict[str, Any]]] = {name: [] for name in names}
-            for _ in range(options.rounds):  # one after the other, so that a slow minute hits all
-                for name in names:
-                    runs[name].append(measure(name, url, options.pods, burst))
-            json_bytes = found.get("json_bytes") or _json_bytes(url)
-            found["json_bytes"] = json_bytes
-        found[kind] = [medians(each, json_bytes) for each in runs.values()]
-        title = f"{options.pods:,} pods, {json_bytes / options.pods / 1e3:.1f} kB each, {kind} server"
-        console.print(shown(title, found[kind]))
+        found[kind] = []
+        for pods in sorted(set(sizes.values()), reverse=True):
+            of_size = [name for name, size in sizes.items() if size == pods]
+            found[kind] += all_measured(of_size, pods, options.rounds, burst, flags)
+        console.print(shown(f"{options.pods:,} pods, {kind} server", found[kind]))
     options.json.write_text(json.dumps(found, indent=1) + "\n")
-
-
-def _json_bytes(url: str) -> int:
-    return int(urllib3.PoolManager().request("GET", f"{url}/control/state").json()["bytes"])
 
 
 if __name__ == "__main__":

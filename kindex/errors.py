@@ -35,9 +35,11 @@
     ├── SettingError(ValueError)             ``informer.settings``: an argument of an informer that cannot be
     ├── SourceError(OSError)                 ``sources``: a list or a watch failed; its ``kind`` says what can be done
     ├── ResourceError(ValueError)            ``sources.resources``: something that cannot be listed
+    ├── KubeconfigError(ValueError)          ``sources.kubeconfigs``: a kubeconfig that cannot be used
     ├── ClockError(TimeoutError)             ``testing.clocks``: a ManualClock that waited in vain for other threads
     ├── ApiError(RuntimeError)               ``testing``: a request that ApiServer refuses
     ├── PatchError(ValueError)               ``testing.api_server.patches``: a JSON patch that does not fit
+    ├── ClusterError(OSError)                ``cli.cluster``: a cluster that cannot be asked, or refuses
     └── InputError(ValueError)               ``cli.documents``: a file that holds no Kubernetes objects
 
 Each class is also the builtin that a caller would catch, and carries the facts

@@ -85,7 +85,7 @@ class Reflector(Generic[T]):
     (Replace(namespace=None, objects=['a', 'b'], resource_version='7'),)
     >>> state, commands = reflector.step(state, Replaced(), at=0.2)
     >>> commands[-1].resource_version, state.synced, state.live(0.2)
-    ('7', True, False)
+    ('7', True, True)
     >>> state, commands = reflector.step(state, Opened(), at=0.3)
     >>> state, commands = reflector.step(state, ObjectEvent("ADDED", "c", "8"), at=0.4)
     >>> commands, state.live(0.5)
