@@ -36,6 +36,7 @@ from kindex.objects import labels_of
 from kindex.operations import FEW, Combined, Filed, Named, NotEmpty, Nothing, Operation, Passing, Present
 from kindex.paths import JsonPath, field_text
 from kindex.postings import Posting, both, normal, size
+from kindex.scans import LabelCheck
 from kindex.schema import NAMESPACE
 from kindex.selectors import FieldRequirement, FieldSelector, LabelSelector, Requirement
 from kindex.shapes import ON_NAMESPACE, Condition, conditions_of, on_label
@@ -47,10 +48,10 @@ if TYPE_CHECKING:
     from kindex.generation import Generation
     from kindex.indexers.base import Indexer
     from kindex.indexers.labels import LabelIndexer
+    from kindex.scans import Test
     from kindex.schema import Identity, Schema, Spot
     from kindex.values import ValueKey
 
-Test: TypeAlias = "Callable[[Any], bool]"  # Any: an object of the store, whatever it keeps
 Names: TypeAlias = "tuple[str, ...] | None"
 
 _KEPT_PROGRAMS = 1024
@@ -86,14 +87,15 @@ class Program:
     more: the commonest query, with a way of its own.
     """
 
-    __slots__ = ("_asked", "_looked_up", "asks_edge", "checks", "excluding", "only", "selecting", "test")
+    __slots__ = ("_asked", "_looked_up", "asks_edge", "checks", "excluding", "only", "selecting", "test", "tests")
 
     def __init__(self, operations: Iterable[Operation], checks: list[Check]) -> None:
         operations = list(operations)
         self.selecting = [operation for operation in operations if not operation.negative]
         self.excluding = [operation for operation in operations if operation.negative]
         self.checks = checks
-        self.test = _all_of([check.test for check in checks])
+        self.tests: list[Test] = [check.test for check in checks]
+        self.test = _all_of(self.tests)
         self.asks_edge = any(check.edge is not None for check in checks)
         self.only = operations[0] if len(operations) == len(self.selecting) == 1 else None
         # Otherwise the smallest comes first, since it may make the others needless.
@@ -109,13 +111,17 @@ class Program:
             self._asked = tuple(sorted(operations)), tuple(sorted(checks))
         return self._asked
 
-    def test_among(self, objects: Sequence[Any]) -> Test | None:
-        """Give ``test`` for a store of these *objects*: what is smallest or largest depends on all of them."""
+    def tests_among(self, objects: Sequence[Any]) -> list[Test]:
+        """Give ``tests`` for a store of these *objects*: what is smallest or largest depends on all of them."""
         if not self.asks_edge:
-            return self.test
-        return _all_of(
-            [check.test if check.edge is None else settled_among(check.edge, objects).matches for check in self.checks]
-        )
+            return self.tests
+        return [
+            check.test if check.edge is None else settled_among(check.edge, objects).matches for check in self.checks
+        ]
+
+    def test_among(self, objects: Sequence[Any]) -> Test | None:
+        """Give ``test`` in the same way."""
+        return _all_of(self.tests_among(objects)) if self.asks_edge else self.test
 
     @property
     def takes_all(self) -> bool:
@@ -255,7 +261,7 @@ class _Compiler:
             rest = LabelSelector(tuple(requirements))
             what = str(rest) if path == LABELS else f"{path} satisfies {str(rest)!r}"
             conditions = tuple(on_label(path, requirement) for requirement in requirements)
-            self._checks.append(Check(what, _reading(read, rest.matcher()), conditions, dropped))
+            self._checks.append(Check(what, LabelCheck(rest, read), conditions, dropped))
 
     def _select_field(self, requirement: FieldRequirement) -> None:
         what, negative = str(requirement), requirement.operator == "!="
@@ -267,8 +273,8 @@ class _Compiler:
         spot = self._field_spot(path)
         if spot is None:
             dropped = self._dropped(*(each for each in self._schema.dropped if _is_field(each, path)))
-            test = _reading(lambda obj: field_text(obj, path), requirement.matches_text)
-            self._checks.append(Check(what, test, (condition,), dropped))
+            matches = requirement.matches_text
+            self._checks.append(Check(what, lambda obj: matches(field_text(obj, path)), (condition,), dropped))
         elif requirement.value:
             self._operate(Filed(what, path.text, spot, (requirement.value,), negative=negative), condition)
         else:
@@ -389,10 +395,6 @@ def parts_of_term(term: Term[Any]) -> Iterator[Indexer[Any, Any] | LabelKey]:
 
 def _is_field(identity: object, path: JsonPath) -> bool:
     return isinstance(identity, FieldIndexer) and identity.paths == (path,) and not path.plural
-
-
-def _reading(read: Callable[[Any], Any], test: Callable[[Any], bool]) -> Test:
-    return lambda obj: test(read(obj))
 
 
 def _label_operation(requirement: Requirement, name: str, spot: Spot) -> Operation:

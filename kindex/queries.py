@@ -14,6 +14,7 @@ from kindex.explain import Plan, PlanStep
 from kindex.indexers.sorted import Descending, SortedIndexer
 from kindex.operations import FEW
 from kindex.plans import Narrowing, Program, program_of
+from kindex.scans import matching
 from kindex.values import keys_in, ordering
 from kindex.watching import Watch
 
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 
     from kindex.indexers.terms import Term
     from kindex.keys import ObjectKey
-    from kindex.plans import Test
+    from kindex.scans import Test
     from kindex.selectors import FieldSelector, LabelSelector
     from kindex.states import Readable, State
     from kindex.values import Filing
@@ -83,12 +84,12 @@ class Query(Generic[T]):
                 everything = generation.held() if program.asks_edge else ()
                 if watch is not None:
                     watch.look(program, generation.indexed)
-            test = program.test_among(everything)
-            if test is None:
+            tests = program.tests_among(everything)
+            if not tests:
                 if watch is not None:
                     watch.tell(program, returned=len(candidates))
                 return candidates
-            matched = [obj for obj in candidates if test(obj)]
+            matched = matching(candidates, tests)
             if watch is not None:
                 scans = _scans(len(candidates), len(matched))
                 watch.tell(program, scanned=len(candidates), scans=scans, returned=len(matched))
