@@ -24,6 +24,7 @@ from kindex.footprints import (
     shallow_bytes,
 )
 from kindex.indexes import ColumnIndex, SortedIndex
+from kindex.selector_index import SelectorIndex
 from kindex.values import SKIPPED, Several
 
 if TYPE_CHECKING:
@@ -159,6 +160,8 @@ def measured(index: MapIndex | ColumnIndex) -> tuple[int, int]:
     forward += sum(map(posting_bytes, index.forward.values())) + sum(map(key_bytes, index.forward))
     if isinstance(index, SortedIndex):
         forward += round(len(index.forward) * _IN_ORDER)
+    if isinstance(index, SelectorIndex):
+        forward += index.beside_bytes()
     several = sum(shallow_bytes(filing) for filing in index.filed if type(filing) is Several and filing)
     return forward, shallow_bytes(index.filed) + several
 
