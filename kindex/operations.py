@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
+from pyroaring import BitMap
+
 from kindex.indexes import ColumnIndex, MapIndex
 from kindex.keys import ObjectKey
 from kindex.postings import Posting, both, either, normal, size, slots_in, without
@@ -39,8 +41,8 @@ NO_EFFORT = Effort()
 class Operation:
     """A part of a query that postings answer: ``slots`` are those it selects, or excludes when it is ``negative``.
 
-    ``what`` prints as the part, for plans. ``conditions`` say what was asked, and ``spots`` which indexes answer it,
-    for those who watch.
+    ``what`` prints as the part, for plans: the term, where it answers one. Else ``conditions`` say what was asked.
+    ``spots`` are the indexes that answer it, for those who watch.
     """
 
     __slots__ = ("conditions", "index", "negative", "what")
@@ -185,6 +187,14 @@ class Selected(Indexed):
             return found[0] if len(found) == 1 else either(found)
         one, other = found
         return either((without(one, other), without(other, one)))
+
+    def applied(self, generation: Generation[Any], current: Posting | None) -> Posting | None:
+        if self.negative or len(self.sides) > 1 or type(current) is not BitMap:
+            return super().applied(generation, current)
+        # Most selectors have one object each: those of other namespaces need not be united first.
+        index = self._index(generation)
+        postings = [index.forward[key] for key in index.matching(self.sides[0])]
+        return both(current, either(each for each in postings if not isinstance(each, int) or each in current))
 
     def effort(self, generation: Generation[Any]) -> Effort:
         index = self._index(generation)

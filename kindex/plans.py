@@ -119,7 +119,7 @@ class Program:
     def asked(self) -> tuple[tuple[Condition, ...], tuple[Condition, ...]]:
         """The conditions that indexes answer, and those that are checked; each sorted. For those who watch."""
         if self._asked is None:
-            operations = {each for part in (*self.selecting, *self.excluding) for each in part.conditions}
+            operations = {each for part in (*self.selecting, *self.excluding) for each in _asked_by(part)}
             checks = {each for check in self.checks for each in check.conditions}
             self._asked = tuple(sorted(operations)), tuple(sorted(checks))
         return self._asked
@@ -308,7 +308,7 @@ class _Compiler:
             dropped, edge = self._dropped(*parts_of_term(term)), term if asks_edge(term) else None
             self._checks.append(Check(str(term), term.matches, conditions_of(term), dropped, edge))
         else:
-            self._operate(operation, *conditions_of(term))
+            self._operate(operation)  # what it asks is in the term, and hardly ever wanted
 
     def _operation(self, term: Term[Any]) -> Operation | None:
         """Give the operation that answers *term* exactly, or None when a part of it needs the objects."""
@@ -396,6 +396,10 @@ def parts_of_term(term: Term[Any]) -> Iterator[Indexer[Any, Any] | LabelKey]:
             yield from (LabelKey(indexer.path, requirement.key) for requirement in selector.requirements)
         case At() | Absent() | Range() | Prefix() | Edge() | Selecting():
             yield term.index
+
+
+def _asked_by(operation: Operation) -> tuple[Condition, ...]:
+    return conditions_of(operation.what) if isinstance(operation.what, Term) else operation.conditions
 
 
 def _is_field(identity: object, path: JsonPath) -> bool:

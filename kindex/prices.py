@@ -86,6 +86,7 @@ class Outline:
         in_order: whether the values are kept in order too.
         key_bytes: the mean over the values of what the index makes to file each, where that is no text.
         filing_bytes: of all the objects that hold the several values of one slot.
+        beside_bytes: the mean over the values of what stands beside the postings, as parsed selectors do.
     """
 
     capacity: float
@@ -96,6 +97,7 @@ class Outline:
     in_order: bool = False
     key_bytes: float = 0.0
     filing_bytes: float = 0.0
+    beside_bytes: float = 0.0
 
     @property
     def forward(self) -> float:
@@ -105,6 +107,7 @@ class Outline:
         size += dict_bytes(values, text=not self.key_bytes) + self.values * self.key_bytes
         if self._is_column:
             size += 2 * list_bytes(values + 1) + ids_bytes(values) + BITMAP_BYTES
+        size += self.values * self.beside_bytes
         return size + (self.values * _IN_ORDER if self.in_order else 0)
 
     @property

@@ -46,7 +46,7 @@ class SkippedWarning(UserWarning):
     """
 
 
-@attrs.frozen
+@attrs.frozen(cache_hash=True)
 class SelectorsOf:
     """The index function of a SelectorIndexer: the texts of the selectors that an object carries."""
 

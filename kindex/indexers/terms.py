@@ -153,12 +153,15 @@ class Satisfying(Term[T_contra], frozen=True):
         return f"{self.indexer.path} satisfies {str(self.selector)!r}"
 
 
-class Selecting(Term[T_contra], frozen=True, cache_hash=True):
+class Selecting(Term[T_contra], frozen=True):
     """Objects that carry a selector which matches one of some labels; where it *differs*, one of two and not both."""
 
     index: Indexer[Any, Any]  # Any: as above
     sides: tuple[tuple[tuple[str, str], ...], ...]
     differs: bool = False
+
+    def __hash__(self) -> int:
+        return hash(self.sides)  # asked for once a query, and an indexer's takes longer than all of them
 
     def matches(self, obj: T_contra) -> bool:
         selectors = [LabelSelector.parse(cast("str", key)) for key in keys_in(self.index.filing_of(obj))]
