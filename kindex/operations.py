@@ -189,7 +189,7 @@ class Selected(Indexed):
         return either((without(one, other), without(other, one)))
 
     def applied(self, generation: Generation[Any], current: Posting | None) -> Posting | None:
-        if self.negative or len(self.sides) > 1 or type(current) is not BitMap:
+        if self.negative or self.sides[1:] or type(current) is not BitMap:
             return super().applied(generation, current)
         # Most selectors have one object each: those of other namespaces need not be united first.
         index = self._index(generation)
