@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, cast
 from kindex.errors import QueryError, UnknownIndexError
 from kindex.indexers.fields import FieldIndexer
 from kindex.indexers.labels import LABELS, LabelKey
+from kindex.indexers.selecting import SelectorIndexer
 from kindex.indexers.terms import (
     Absent,
     AllOf,
@@ -481,7 +482,11 @@ def _estimate_of(pair: tuple[int, Operation]) -> int:
 def _worth_keeping(terms: tuple[Term[Any], ...], *rest: object) -> bool:
     """Tell whether a query is small, hashable, and immutable for certain."""
     # The labels of pods are different each time, and would drive out what comes again.
-    if any(isinstance(term, Selecting) or (isinstance(term, At) and len(term.keys) > FEW) for term in terms):
+    if any(type(term) is Selecting for term in terms):
+        return False
+    if any(isinstance(index, SelectorIndexer) for term in terms for index in parts_of_term(term)):
+        return False
+    if any(isinstance(term, At) and len(term.keys) > FEW for term in terms):
         return False
     for argument in rest:
         if isinstance(argument, str):

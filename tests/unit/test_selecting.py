@@ -275,7 +275,10 @@ def test_a_pods_labels_drive_no_other_query_out() -> None:
     kept = store._core.generation.schema.programs
     for number in range(5):
         store.select(selecting.matching({"pod": f"p-{number}"}))
+        store.select(~(selecting.matching({"pod": f"p-{number}"}) & selecting.at("app=web")))
     assert not kept
+    store.select(namespace="prod")
+    assert len(kept) == 1
 
 
 # The other direction
