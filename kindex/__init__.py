@@ -45,6 +45,7 @@ from kindex.indexers.fields import FieldIndexer
 from kindex.indexers.filters import FilterIndexer
 from kindex.indexers.labels import AnnotationIndexer, LabelIndexer
 from kindex.indexers.owners import OwnerIndexer
+from kindex.indexers.selecting import SelectorIndexer, SkippedWarning
 from kindex.indexers.sorted import SortedIndexer
 from kindex.indexers.terms import Term
 from kindex.informer.aio import AsyncInformer
@@ -133,8 +134,10 @@ __all__ = [  # noqa: RUF022 - sorted as Python sorts, which tests/api asserts
     "ScanWarning",
     "ScopeError",
     "SelectorError",
+    "SelectorIndexer",
     "SelectorObjectError",
     "SelectorSyntaxError",
+    "SkippedWarning",
     "Snapshot",
     "SnapshotClosedError",
     "SortedIndexer",

@@ -83,9 +83,18 @@ class Estimate:
         column: the filings of its rows.
         columnar: as for an Outline.
         in_order: the same.
+        beside_bytes: the same.
     """
 
-    def __init__(self, drawn: Drawn, column: Sequence[Filing], *, columnar: bool, in_order: bool) -> None:
+    def __init__(
+        self,
+        drawn: Drawn,
+        column: Sequence[Filing],
+        *,
+        columnar: bool,
+        in_order: bool,
+        beside_bytes: float = 0.0,
+    ) -> None:
         self._drawn = drawn
         filings = column[: drawn.draws]
         filed = [(value, slot) for filing, slot in zip(filings, drawn.slots, strict=True) for value in keys_in(filing)]
@@ -114,6 +123,7 @@ class Estimate:
         self._rare_spread = self._spread(pairs, sum(self._near[value] for value in rare))
         self._columnar = columnar
         self._in_order = in_order
+        self._beside_bytes = beside_bytes
         self._key_bytes = sum(map(key_bytes, self._counts)) / max(1, len(self._counts))
         several = sum(tuple_bytes(len(filing)) for filing in filings if type(filing) is Several and filing)
         self._filing_bytes = several / drawn.share
@@ -214,6 +224,7 @@ class Estimate:
             in_order=self._in_order,
             key_bytes=self._key_bytes,
             filing_bytes=self._filing_bytes,
+            beside_bytes=self._beside_bytes,
         )
 
     def _often_posting(self, value: ValueKey, count: int, run: float = 0) -> Postings:

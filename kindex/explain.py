@@ -22,6 +22,8 @@ class PlanStep:
         estimate: how many objects it was expected to leave at most; for ``"subtract"``, to take away at most; for a
             check and ``where``, how many it looked at.
         left: how many objects were left after it.
+        candidates: how many selectors were looked at, for a term of a SelectorIndexer.
+        evaluated: in how many of these a requirement was left to evaluate.
     """
 
     kind: str
@@ -29,6 +31,8 @@ class PlanStep:
     index: str
     estimate: int
     left: int
+    candidates: int = 0
+    evaluated: int = 0
 
 
 @attrs.frozen
@@ -87,4 +91,5 @@ _VERBS = {"index": "take", "subtract": "keep", "add": "add", "check": "check", "
 def _estimated(step: PlanStep) -> str:
     if step.kind in ("check", "where"):
         return f"{step.estimate} looked at"
-    return f"at most {step.estimate}{' fewer' if step.kind == 'subtract' else ''}"
+    looked_at = f"{step.candidates} candidates, {step.evaluated} evaluated, " if step.candidates else ""
+    return f"{looked_at}at most {step.estimate}{' fewer' if step.kind == 'subtract' else ''}"

@@ -13,11 +13,13 @@ from kindex.families import FamilyIndex
 from kindex.footprints import dict_bytes
 from kindex.indexers.base import NamespaceIndexer
 from kindex.indexers.labels import LabelIndexer, LabelKey
+from kindex.indexers.selecting import SelectorIndexer
 from kindex.indexers.sorted import SortedIndexer
 from kindex.objects import key_of
 from kindex.postings import size
 from kindex.prices import measured
 from kindex.schema import Schema
+from kindex.selector_index import SelectorIndex
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -292,6 +294,7 @@ def _estimated(name: str, drawn: Drawn, part: AnyIndexer[Any], column: list[Fili
         column,
         columnar=isinstance(part, LabelIndexer | NamespaceIndexer),
         in_order=isinstance(part, SortedIndexer),
+        beside_bytes=_beside_bytes(column) if isinstance(part, SelectorIndexer) else 0.0,
     )
     return IndexForecast(
         name=name,
@@ -304,6 +307,12 @@ def _estimated(name: str, drawn: Drawn, part: AnyIndexer[Any], column: list[Fili
         values_range=estimate.values_range(),
         bytes_range=estimate.bytes_range(),
     )
+
+
+def _beside_bytes(column: list[Filing]) -> float:
+    """Give the mean bytes of what a selector takes beside its posting."""
+    index = SelectorIndex.build(column, range(len(column)))
+    return index.beside_bytes() / max(1, len(index))
 
 
 # The table

@@ -133,8 +133,7 @@ class LabelSelector(msgspec.Struct, frozen=True, cache_hash=True):
             raise SelectorObjectError(
                 member="spec", reason=f"this {type(service).__name__} has none, so it is no whole Service"
             )
-        labels = _map(member_of(spec, "selector"), "spec.selector")
-        return cls(tuple(_equalities(labels, "spec.selector"))) if labels else _NOTHING
+        return selector_of_map(member_of(spec, "selector"), "spec.selector")
 
     @classmethod
     def of(cls, value: object) -> LabelSelector:
@@ -234,6 +233,16 @@ object has no members but matchLabels and matchExpressions, spelled so
 
 
 _NOTHING: Final = LabelSelector(selects_nothing=True)
+
+
+def selector_of_map(value: object, where: str) -> LabelSelector:
+    """Read a plain map that an object carries at the path *where*: null and empty select nothing.
+
+    Raises:
+        SelectorObjectError: it is no map of labels.
+    """
+    labels = _map(value, where)
+    return LabelSelector(tuple(_equalities(labels, where))) if labels else _NOTHING
 
 
 def _parse(text: str) -> LabelSelector:

@@ -26,6 +26,7 @@ from kindex.indexes import NO_INDEX, ColumnIndex, MapIndex
 from kindex.postings import size
 from kindex.prices import key_bytes, measured, tuple_bytes
 from kindex.schema import Family
+from kindex.selector_index import SelectorIndex
 from kindex.values import Several, keys_in
 
 if TYPE_CHECKING:
@@ -261,6 +262,8 @@ def _growths(indexes: Sequence[Index], entries: Iterable[Entry], watched: frozen
             held = size(index.posting(key))
             growth.values += not held
             growth.size += 0 if held else key_bytes(key)
+            if isinstance(index, SelectorIndex) and not held:
+                growth.size += index.new_bytes(key)
             growth.size += (_NEW_BITMAP if held < 2 and held + times > 1 else 0) + _NEW_SLOT * times
         growths[spot] = growth
     for spot, keys in removed.items():

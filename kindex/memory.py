@@ -34,6 +34,7 @@ from kindex.indexers.labels import LabelKey
 from kindex.indexes import ColumnIndex, NoIndex, SortedIndex
 from kindex.keys import ObjectKey
 from kindex.lazy import LazyObject
+from kindex.selector_index import SelectorIndex
 from kindex.values import SKIPPED, Several
 
 if TYPE_CHECKING:
@@ -438,7 +439,7 @@ def _counted(
             tally.forward += ids_bytes(len(index.ids)) + bitmap_bytes(index.free, grown=grown)
             tally.reverse = shallow_bytes(index.column)
         else:
-            own, filed = 3 if isinstance(index, SortedIndex) else 1, True
+            own, filed = 3 if isinstance(index, SortedIndex | SelectorIndex) else 1, True
             keys, postings = list(index.forward), list(index.forward.values())
             tally.forward += shallow_bytes(index.forward)
             tally.reverse = shallow_bytes(index.filed)
@@ -449,6 +450,9 @@ def _counted(
             tally.add(some, theirs, own, filed=filed, grown=grown)
     if not isinstance(index, ColumnIndex):
         tally.reverse += _several_bytes(core, index)
+    if isinstance(index, SelectorIndex):
+        with core.lock:
+            tally.forward += index.beside_bytes()
     if isinstance(index, SortedIndex):
         tally.forward += _ordered_bytes(core, index)
     return _row_of(name, kind, tally, moves)

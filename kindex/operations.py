@@ -7,7 +7,9 @@ an object or runs user code, so they may run under the lock.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
+
+from pyroaring import BitMap
 
 from kindex.indexes import ColumnIndex, MapIndex
 from kindex.keys import ObjectKey
@@ -18,6 +20,7 @@ from kindex.values import keys_in
 if TYPE_CHECKING:
     from kindex.generation import Generation
     from kindex.schema import Spot
+    from kindex.selector_index import Labels, SelectorIndex
     from kindex.shapes import Condition
     from kindex.values import ValueKey
 
@@ -25,15 +28,26 @@ FEW = 64
 """Up to so many slots it is cheaper to ask the reverse side than to unite postings; and no query is called a scan."""
 
 
+class Effort(NamedTuple):
+    """How many selectors a step looked at, and of how many some requirement was left to evaluate."""
+
+    candidates: int = 0
+    evaluated: int = 0
+
+
+NO_EFFORT = Effort()
+
+
 class Operation:
     """A part of a query that postings answer: ``slots`` are those it selects, or excludes when it is ``negative``.
 
-    ``conditions`` say what was asked, and ``spots`` which indexes answer it, for those who watch.
+    ``what`` prints as the part, for plans: the term, where it answers one. Else ``conditions`` say what was asked.
+    ``spots`` are the indexes that answer it, for those who watch.
     """
 
     __slots__ = ("conditions", "index", "negative", "what")
 
-    def __init__(self, what: str, index: str, *, negative: bool = False) -> None:
+    def __init__(self, what: object, index: str, *, negative: bool = False) -> None:
         self.conditions: tuple[Condition, ...] = ()
         self.what = what
         self.index = index
@@ -56,6 +70,10 @@ class Operation:
         """Give its slots, to be read under the lock and not changed."""
         raise NotImplementedError
 
+    def effort(self, generation: Generation[Any]) -> Effort:  # noqa: ARG002 - most need none
+        """Tell what ``slots`` looks at besides postings; for ``explain``. The caller holds the lock."""
+        return NO_EFFORT
+
     def applied(self, generation: Generation[Any], current: Posting | None) -> Posting | None:
         """Narrow *current*: to its slots, or to the others when it is negative."""
         combine = without if self.negative else both
@@ -67,7 +85,7 @@ class Indexed(Operation):
 
     __slots__ = ("spot",)
 
-    def __init__(self, what: str, index: str, spot: Spot, *, negative: bool = False) -> None:
+    def __init__(self, what: object, index: str, spot: Spot, *, negative: bool = False) -> None:
         super().__init__(what, index, negative=negative)
         self.spot = spot
 
@@ -86,7 +104,7 @@ class Filed(Indexed):
 
     def __init__(
         self,
-        what: str,
+        what: object,
         index: str,
         spot: Spot,
         keys: tuple[ValueKey, ...],
@@ -139,7 +157,7 @@ class Passing(Indexed):
 
     def __init__(
         self,
-        what: str,
+        what: object,
         index: str,
         spot: Spot,
         find: Callable[[MapIndex | ColumnIndex], Iterable[ValueKey]],
@@ -152,12 +170,47 @@ class Passing(Indexed):
         return either(map(index.posting, self.find(index)))
 
 
+class Selected(Indexed):
+    """The slots of the objects whose selector matches one of some labels, or exactly one of two."""
+
+    __slots__ = ("differs", "sides")
+
+    def __init__(self, what: object, index: str, spot: Spot, sides: tuple[Labels, ...], *, differs: bool) -> None:
+        super().__init__(what, index, spot)
+        self.sides = sides
+        self.differs = differs
+
+    def slots(self, generation: Generation[Any]) -> Posting | None:
+        index = self._index(generation)
+        found = [either(map(index.posting, index.matching(labels))) for labels in self.sides]
+        if not self.differs:
+            return found[0] if len(found) == 1 else either(found)
+        one, other = found
+        return either((without(one, other), without(other, one)))
+
+    def applied(self, generation: Generation[Any], current: Posting | None) -> Posting | None:
+        if self.negative or self.sides[1:] or type(current) is not BitMap:
+            return super().applied(generation, current)
+        # Most selectors have one object each: those of other namespaces need not be united first.
+        index = self._index(generation)
+        postings = [index.forward[key] for key in index.matching(self.sides[0])]
+        return both(current, either(each for each in postings if not isinstance(each, int) or each in current))
+
+    def effort(self, generation: Generation[Any]) -> Effort:
+        index = self._index(generation)
+        looked_at = [(text, rest) for labels in self.sides for text, rest in index.candidates(labels)]
+        return Effort(len(looked_at), sum(bool(rest) for _, rest in looked_at))
+
+    def _index(self, generation: Generation[Any]) -> SelectorIndex:
+        return cast("SelectorIndex", generation.index_at(self.spot))
+
+
 class Named(Operation):
     """The slots of the objects with one name, in whatever namespace. O(namespaces)."""
 
     __slots__ = ("name",)
 
-    def __init__(self, what: str, name: str, *, negative: bool) -> None:
+    def __init__(self, what: object, name: str, *, negative: bool) -> None:
         super().__init__(what, "key", negative=negative)
         self.name = name
 
@@ -191,7 +244,7 @@ class Combined(Operation):
 
     __slots__ = ("_alike", "_opposite", "unite")
 
-    def __init__(self, what: str, parts: list[Operation], *, unite: bool) -> None:
+    def __init__(self, what: object, parts: list[Operation], *, unite: bool) -> None:
         negatives = [part.negative for part in parts]
         negative = any(negatives) if unite else all(negatives)
         super().__init__(what, ", ".join(dict.fromkeys(part.index for part in parts)), negative=negative)
@@ -208,6 +261,10 @@ class Combined(Operation):
     def estimate(self, generation: Generation[Any]) -> int:
         sizes = [part.estimate(generation) for part in self._alike]
         return sum(sizes) if self.unite else min(sizes)
+
+    def effort(self, generation: Generation[Any]) -> Effort:
+        parts = [part.effort(generation) for part in (*self._alike, *self._opposite)]
+        return Effort(*map(sum, zip(*parts, strict=True)))
 
     def slots(self, generation: Generation[Any]) -> Posting | None:
         if self.unite:

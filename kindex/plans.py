@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, cast
 from kindex.errors import QueryError, UnknownIndexError
 from kindex.indexers.fields import FieldIndexer
 from kindex.indexers.labels import LABELS, LabelKey
+from kindex.indexers.selecting import SelectorIndexer
 from kindex.indexers.terms import (
     Absent,
     AllOf,
@@ -27,13 +28,27 @@ from kindex.indexers.terms import (
     Prefix,
     Range,
     Satisfying,
+    Selecting,
     Term,
     asks_edge,
     settled_among,
 )
 from kindex.indexes import ColumnIndex, MapIndex, SortedIndex
 from kindex.objects import labels_of
-from kindex.operations import FEW, Combined, Filed, Named, NotEmpty, Nothing, Operation, Passing, Present
+from kindex.operations import (
+    FEW,
+    NO_EFFORT,
+    Combined,
+    Effort,
+    Filed,
+    Named,
+    NotEmpty,
+    Nothing,
+    Operation,
+    Passing,
+    Present,
+    Selected,
+)
 from kindex.paths import JsonPath, field_text
 from kindex.postings import Posting, both, normal, size
 from kindex.scans import LabelCheck
@@ -78,6 +93,7 @@ class Narrowing(NamedTuple):
     operation: Operation
     estimate: int
     left: int
+    effort: Effort = NO_EFFORT
 
 
 class Program:
@@ -106,7 +122,7 @@ class Program:
     def asked(self) -> tuple[tuple[Condition, ...], tuple[Condition, ...]]:
         """The conditions that indexes answer, and those that are checked; each sorted. For those who watch."""
         if self._asked is None:
-            operations = {each for part in (*self.selecting, *self.excluding) for each in part.conditions}
+            operations = {each for part in (*self.selecting, *self.excluding) for each in _asked_by(part)}
             checks = {each for check in self.checks for each in check.conditions}
             self._asked = tuple(sorted(operations)), tuple(sorted(checks))
         return self._asked
@@ -139,7 +155,7 @@ class Program:
             estimate, first = ordered[0]
             current = first.slots(generation)
             if trace is not None:
-                trace.append(Narrowing(first, estimate, size(current)))
+                trace.append(Narrowing(first, estimate, size(current), first.effort(generation)))
         else:
             current = normal(generation.slots.live())
         for estimate, operation in ordered[1:]:
@@ -147,13 +163,14 @@ class Program:
                 return None
             current = operation.applied(generation, current)
             if trace is not None:
-                trace.append(Narrowing(operation, estimate, size(current)))
+                trace.append(Narrowing(operation, estimate, size(current), operation.effort(generation)))
         for operation in self.excluding:
             if current is None:
                 return None
             current = operation.applied(generation, current)
             if trace is not None:
-                trace.append(Narrowing(operation, operation.estimate(generation), size(current)))
+                estimate, effort = operation.estimate(generation), operation.effort(generation)
+                trace.append(Narrowing(operation, estimate, size(current), effort))
         return current
 
     def counted(self, generation: Generation[Any]) -> int:
@@ -298,12 +315,12 @@ class _Compiler:
             dropped, edge = self._dropped(*parts_of_term(term)), term if asks_edge(term) else None
             self._checks.append(Check(str(term), term.matches, conditions_of(term), dropped, edge))
         else:
-            self._operate(operation, *conditions_of(term))
+            self._operate(operation)  # what it asks is in the term, and hardly ever wanted
 
     def _operation(self, term: Term[Any]) -> Operation | None:
         """Give the operation that answers *term* exactly, or None when a part of it needs the objects."""
-        what, spot_of = str(term), self._schema.spot_of
-        if isinstance(term, (At, Absent, Range, Prefix, Edge)) and term.index in self._schema.dropped:
+        what, spot_of = term, self._schema.spot_of
+        if isinstance(term, (At, Absent, Range, Prefix, Edge, Selecting)) and term.index in self._schema.dropped:
             return None
         match term:
             case At(index=index, keys=()):
@@ -313,15 +330,10 @@ class _Compiler:
                 return Filed(what, index.name, spot_of(index), keys)
             case Absent(index=index):
                 return Present(what, index.name, spot_of(index), negative=True)
-            case Range(index=index, low=low, high=high):
-                return Passing(what, index.name, spot_of(index), lambda found: _sorted(found).keys_between(low, high))
-            case Prefix(index=index, prefix=prefix):
-                return Passing(
-                    what, index.name, spot_of(index), lambda found: _sorted(found).keys_starting_with(prefix)
-                )
-            case Edge(index=index, largest=largest):
-                edge = slice(-1, None) if largest else slice(1)
-                return Passing(what, index.name, spot_of(index), lambda found: _sorted(found).ordered[edge])
+            case Range() | Prefix() | Edge():
+                return _in_order(what, term, spot_of(term.index))
+            case Selecting(index=index, sides=sides, differs=differs):
+                return Selected(what, index.name, spot_of(index), sides, differs=differs)
             case Not(term=inner):
                 return self._negated(what, inner)
             case AllOf(terms=terms) | AnyOf(terms=terms):
@@ -335,14 +347,14 @@ class _Compiler:
             case _:
                 raise QueryError(f"{term!r} is no term that a store can answer")
 
-    def _negated(self, what: str, inner: Term[Any]) -> Operation | None:
+    def _negated(self, what: object, inner: Term[Any]) -> Operation | None:
         operation = self._operation(inner)
         if operation is not None:
             operation.what = what
             operation.negative = not operation.negative
         return operation
 
-    def _satisfying(self, what: str, indexer: LabelIndexer, selector: LabelSelector) -> Operation | None:
+    def _satisfying(self, what: object, indexer: LabelIndexer, selector: LabelSelector) -> Operation | None:
         """Do as ``_select_labels``, inside ``|`` or ``~``: there a part that needs the objects spoils the whole."""
         self._require(indexer)
         if selector.selects_nothing:
@@ -389,8 +401,12 @@ def parts_of_term(term: Term[Any]) -> Iterator[Indexer[Any, Any] | LabelKey]:
             yield from parts_of_term(inner)
         case Satisfying(indexer=indexer, selector=selector):
             yield from (LabelKey(indexer.path, requirement.key) for requirement in selector.requirements)
-        case At(index=index) | Absent(index=index) | Range(index=index) | Prefix(index=index) | Edge(index=index):
-            yield index
+        case At() | Absent() | Range() | Prefix() | Edge() | Selecting():
+            yield term.index
+
+
+def _asked_by(operation: Operation) -> tuple[Condition, ...]:
+    return conditions_of(operation.what) if isinstance(operation.what, Term) else operation.conditions
 
 
 def _is_field(identity: object, path: JsonPath) -> bool:
@@ -411,6 +427,19 @@ def _label_operation(requirement: Requirement, name: str, spot: Spot) -> Operati
         case "gt" | "lt":
             matches = requirement.matches_value
             return Passing(what, name, spot, lambda index: _texts_passing(matches, index))
+
+
+def _in_order(what: object, term: Range[Any] | Prefix[Any] | Edge[Any], spot: Spot) -> Operation:
+    """Give the operation that answers a term of a sorted index."""
+    name = term.index.name
+    match term:
+        case Range(low=low, high=high):
+            return Passing(what, name, spot, lambda found: _sorted(found).keys_between(low, high))
+        case Prefix(prefix=prefix):
+            return Passing(what, name, spot, lambda found: _sorted(found).keys_starting_with(prefix))
+        case Edge(largest=largest):
+            edge = slice(-1, None) if largest else slice(1)
+            return Passing(what, name, spot, lambda found: _sorted(found).ordered[edge])
 
 
 def _sorted(index: MapIndex | ColumnIndex) -> SortedIndex:
@@ -454,6 +483,11 @@ def _estimate_of(pair: tuple[int, Operation]) -> int:
 
 def _worth_keeping(terms: tuple[Term[Any], ...], *rest: object) -> bool:
     """Tell whether a query is small, hashable, and immutable for certain."""
+    # The labels of pods are different each time, and would drive out what comes again.
+    if any(type(term) is Selecting for term in terms):
+        return False
+    if any(isinstance(index, SelectorIndexer) for term in terms for index in parts_of_term(term)):
+        return False
     if any(isinstance(term, At) and len(term.keys) > FEW for term in terms):
         return False
     for argument in rest:

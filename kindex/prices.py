@@ -24,6 +24,7 @@ from kindex.footprints import (
     shallow_bytes,
 )
 from kindex.indexes import ColumnIndex, SortedIndex
+from kindex.selector_index import SelectorIndex
 from kindex.values import SKIPPED, Several
 
 if TYPE_CHECKING:
@@ -85,6 +86,7 @@ class Outline:
         in_order: whether the values are kept in order too.
         key_bytes: the mean over the values of what the index makes to file each, where that is no text.
         filing_bytes: of all the objects that hold the several values of one slot.
+        beside_bytes: the mean over the values of what stands beside the postings, as parsed selectors do.
     """
 
     capacity: float
@@ -95,6 +97,7 @@ class Outline:
     in_order: bool = False
     key_bytes: float = 0.0
     filing_bytes: float = 0.0
+    beside_bytes: float = 0.0
 
     @property
     def forward(self) -> float:
@@ -104,6 +107,7 @@ class Outline:
         size += dict_bytes(values, text=not self.key_bytes) + self.values * self.key_bytes
         if self._is_column:
             size += 2 * list_bytes(values + 1) + ids_bytes(values) + BITMAP_BYTES
+        size += self.values * self.beside_bytes
         return size + (self.values * _IN_ORDER if self.in_order else 0)
 
     @property
@@ -159,6 +163,8 @@ def measured(index: MapIndex | ColumnIndex) -> tuple[int, int]:
     forward += sum(map(posting_bytes, index.forward.values())) + sum(map(key_bytes, index.forward))
     if isinstance(index, SortedIndex):
         forward += round(len(index.forward) * _IN_ORDER)
+    if isinstance(index, SelectorIndex):
+        forward += index.beside_bytes()
     several = sum(shallow_bytes(filing) for filing in index.filed if type(filing) is Several and filing)
     return forward, shallow_bytes(index.filed) + several
 

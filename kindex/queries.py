@@ -144,8 +144,8 @@ class Query(Generic[T]):
         trace: list[Narrowing] = []
         program, test, candidates = self._candidates(order_by, None, trace)
         steps = [
-            PlanStep(operation.kind, operation.what, operation.index, estimate, left)
-            for operation, estimate, left in trace
+            PlanStep(operation.kind, str(operation.what), operation.index, estimate, left, *effort)
+            for operation, estimate, left, effort in trace
         ]
         chosen, scanned, matched = _filtered(candidates, test, where, limit)
         if test is None:

@@ -15,10 +15,12 @@ from kindex.errors import IndexConflictError, IndexerError, UnknownIndexError
 from kindex.families import FamilyIndex
 from kindex.indexers.base import AnyIndexer, Indexer, NamespaceIndexer
 from kindex.indexers.labels import LabelIndexer, LabelKey
+from kindex.indexers.selecting import SelectorIndexer
 from kindex.indexers.sorted import SortedIndexer
 from kindex.indexes import NO_INDEX, ColumnIndex, MapIndex, SortedIndex
 from kindex.objects import label_text
 from kindex.paths import JsonPath, map_at
+from kindex.selector_index import SelectorIndex
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -380,6 +382,8 @@ def _layout(identity: Identity) -> type[ColumnIndex | FamilyIndex | MapIndex]:
             return FamilyIndex
         case SortedIndexer():
             return SortedIndex
+        case SelectorIndexer():
+            return SelectorIndex
         case _:
             return MapIndex
 

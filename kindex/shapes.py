@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
 from kindex.indexers.labels import LabelKey
-from kindex.indexers.terms import Absent, AllOf, AnyOf, At, Edge, Not, Prefix, Range, Satisfying, Term
+from kindex.indexers.terms import Absent, AllOf, AnyOf, At, Edge, Not, Prefix, Range, Satisfying, Selecting, Term
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -108,6 +108,16 @@ def _conditions(term: Term[Any]) -> Iterator[Condition]:
             yield _on_index(index, "", "starting_with")
         case Edge(index=index, largest=largest):
             yield _on_index(index, "", "largest" if largest else "smallest")
+        case _:
+            yield from _on_selectors(term)
+
+
+def _on_selectors(term: Term[Any]) -> Iterator[Condition]:
+    match term:
+        case Selecting(index=index, differs=True):
+            yield _on_index(index, "", "matching_differs")
+        case Selecting(index=index, sides=sides):
+            yield _on_index(index, "", "matching" if len(sides) == 1 else "matching_either")
 
 
 def _on_index(index: Indexer[Any, Any] | LabelKey, label_operator: str, operator: str) -> Condition:

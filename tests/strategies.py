@@ -26,6 +26,7 @@ from kindex import (
     LabelIndexer,
     LabelSelector,
     OwnerIndexer,
+    SelectorIndexer,
     SortedIndexer,
     Term,
 )
@@ -235,6 +236,7 @@ letters: SortedIndexer[Any, str] = SortedIndexer("letters", lambda obj: list(nam
 watched: FilterIndexer[Any] = FilterIndexer(
     "watched", label_selector="app in (web,db),tier!=gold", annotation_filter="team notin (blue)"
 )
+carrying = SelectorIndexer(NODE_SELECTOR, name="carrying")
 passing: FilterIndexer[Any] = FilterIndexer("passing", predicate=may_pass)
 strict: Indexer[Any, str] = Indexer("strict", group_of)
 lenient: Indexer[Any, str] = Indexer("lenient", group_of, on_error="skip")
@@ -242,7 +244,7 @@ lenient: Indexer[Any, str] = Indexer("lenient", group_of, on_error="skip")
 LABEL_INDEXERS: Final = [by_app, by_weight, by_all, by_disk, by_selector, by_team]
 FUNCTION_INDEXERS: Final[list[Indexer[Any, Any]]] = [
     by_node, by_phase, by_host, by_number, by_image, by_two, by_owner, by_controller, by_mixed,
-    created, priority, letters, watched, passing,
+    created, priority, letters, watched, passing, carrying,
 ]  # fmt: skip
 INDEXERS: Final[list[Any]] = [*LABEL_INDEXERS, *FUNCTION_INDEXERS]
 
@@ -282,6 +284,15 @@ def is_watched(obj: Plain) -> list[Any]:
     return [True] if wanted else []
 
 
+def selectors_at(obj: Plain, path: str) -> list[Any]:
+    pairs = [f"{key}={value}" for key, value in sorted(labels_at(obj, path).items())]
+    return [",".join(pairs)] if pairs else []
+
+
+def pairs_in(text: str) -> list[Any]:
+    return [tuple(pair.split("=")) for pair in text.split(",")]
+
+
 def as_list(values: Any) -> list[Any]:
     return values if isinstance(values, list) else [] if values is None else [values]
 
@@ -301,6 +312,7 @@ VALUES: Final[dict[str, Callable[[Plain], list[Any]]]] = {
     letters.name: lambda obj: list(obj["metadata"]["name"]),
     watched.name: is_watched,
     passing.name: lambda obj: [True] if may_pass(obj) else [],
+    carrying.name: lambda obj: selectors_at(obj, NODE_SELECTOR),
     strict.name: lambda obj: as_list(None if obj["spec"].get("bad") else group_of(obj)),
     lenient.name: lambda obj: as_list(None if obj["spec"].get("bad") else group_of(obj)),
 }
@@ -321,6 +333,7 @@ ASKED: Final[dict[str, list[Any]]] = {
     letters.name: ["1", "5", "p", "z"],
     watched.name: [True],
     passing.name: [True, False],
+    carrying.name: ["disk=ssd,zone=a", "zone in (b),disk=hdd", "disk=ssd"],
     strict.name: PHASES,
     lenient.name: PHASES,
 }
@@ -600,7 +613,11 @@ class Asker:
             kinds += ["between", "between", "edge", "starting_with"]
         if isinstance(indexer, OwnerIndexer):
             kinds += ["orphans", "owner", "named"]
+        if isinstance(indexer, SelectorIndexer):
+            kinds = ["matching", "matching", "matching_either", "matching_differs"]
         match random.choice(kinds):
+            case str() as kind if isinstance(indexer, SelectorIndexer):
+                return self.selector_leaf(indexer, kind)
             case "at" if isinstance(indexer, FilterIndexer):
                 return Clause(indexer.passing(), [self.filed(indexer, {typed(value=True)})])
             case "at":
@@ -631,6 +648,23 @@ class Asker:
                     lambda values: any((low is None or low <= v) and (high is None or v <= high) for v in values),
                 )
                 return Clause(indexer.between(low, high), [part])
+
+    def selector_leaf(self, indexer: SelectorIndexer, kind: str) -> Clause:
+        """Ask with labels what selectors match them, and with those before and after a change."""
+        random = self.random
+
+        def some_labels() -> dict[str, str]:
+            given = {"disk": random.choice(["ssd", "hdd"]), "zone": random.choice("abc"), "app": "web"}
+            return {key: value for key, value in given.items() if random.random() < 0.8}
+
+        sides = [some_labels() for _ in range(1 if kind == "matching" else 2)]
+
+        def matched(values: list[Any]) -> bool:
+            answers = [any(all(pair in given for pair in pairs_in(text)) for text in values) for given in pairs]
+            return answers[0] is not answers[1] if kind == "matching_differs" else any(answers)
+
+        pairs = [set(labels.items()) for labels in sides]
+        return Clause(getattr(indexer, kind)(*sides), [self.passing(indexer, (kind, str(sides)), matched)])
 
     def owner_leaf(self, indexer: Indexer[Any, Any], *, by_name: bool) -> Clause:
         assert isinstance(indexer, OwnerIndexer)

@@ -27,6 +27,7 @@ from kindex import (
     ObjectKey,
     OwnerIndexer,
     Plan,
+    SelectorIndexer,
     SortedIndexer,
     Store,
     StoreView,
@@ -117,6 +118,7 @@ by_field = FieldIndexer("spec.nodeName")
 by_labels = LabelIndexer("app", "tier")
 by_note = AnnotationIndexer("team")
 by_owner = OwnerIndexer()
+selecting = SelectorIndexer("spec.selector")
 watched = FilterIndexer[Pod]("watched", predicate=ready_of)
 
 
@@ -141,6 +143,11 @@ assert_type(by_labels.satisfying("app=web"), Term[object])
 assert_type(by_note.key("team").exists(), Term[object])
 assert_type(by_owner.at(Pod()), Term[object])
 assert_type(by_owner.orphans(), Term[object])
+assert_type(selecting.at("app=web"), Term[object])
+assert_type(selecting.matching({"app": "web"}), Term[object])
+assert_type(selecting.matching(Pod()), Term[object])
+assert_type(selecting.matching_either(None, Pod()), Term[object])
+assert_type(selecting.matching_differs({"app": "web"}, None) & ~selecting.matching({}), Term[object])
 assert_type(watched.passing(), Term[Pod])
 assert_type(by_name.between("a", None), Term[object])
 assert_type(by_name.starting_with("web-"), Term[object])
@@ -159,6 +166,9 @@ by_pair.at("a")  # type: ignore[arg-type]
 by_pair.at(("a", "b"))  # type: ignore[arg-type]
 by_node.among([1, 2])  # type: ignore[list-item]
 by_labels.key("app").at(3)  # type: ignore[arg-type]
+SelectorIndexer("spec.selector", form="text")  # type: ignore[arg-type]
+SelectorIndexer("spec.podSelector", null="all")  # type: ignore[arg-type]
+SelectorIndexer("spec.selector", "map")  # type: ignore[call-arg]
 by_labels.at("web")  # type: ignore[attr-defined]
 by_cpus.between("a", None)  # type: ignore[arg-type]
 by_cpus.starting_with("a")  # type: ignore[misc]

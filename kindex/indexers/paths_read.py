@@ -9,6 +9,7 @@ from kindex.indexers.fields import FieldValues
 from kindex.indexers.filters import Passes
 from kindex.indexers.labels import ANNOTATIONS, LABELS, LabelIndexer
 from kindex.indexers.owners import OwnersOf
+from kindex.indexers.selecting import SelectorsOf
 from kindex.paths import JsonPath
 
 if TYPE_CHECKING:
@@ -33,6 +34,8 @@ def _paths_of(indexer: AnyIndexer[Any]) -> Iterator[JsonPath]:
     match getattr(indexer, "function", None):
         case FieldValues(paths) | DerivedValues(paths):
             yield from paths
+        case SelectorsOf(path):
+            yield path
         case OwnersOf():
             yield JsonPath.parse("metadata.ownerReferences")
         case Passes(labels, annotations):

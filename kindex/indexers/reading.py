@@ -10,6 +10,7 @@ from kindex.indexers.fields import FieldValues
 from kindex.indexers.filters import Passes
 from kindex.indexers.labels import ANNOTATIONS, LABELS, LabelIndexer
 from kindex.indexers.owners import OwnersOf
+from kindex.indexers.selecting import SelectorsOf
 
 if TYPE_CHECKING:
     from kindex.indexers.base import AnyIndexer
@@ -33,6 +34,8 @@ def paths_read(indexer: AnyIndexer[Any]) -> tuple[str, ...]:  # Any: of whatever
             return ()
         case Indexer(function=FieldValues(paths=paths) | DerivedValues(paths=paths)):
             return tuple(path.text for path in paths)
+        case Indexer(function=SelectorsOf(path=read)):
+            return (read.text,)
         case Indexer(function=OwnersOf()):
             return (_OWNERS,)
         case Indexer(function=Passes(labels=labels, annotations=annotations)):

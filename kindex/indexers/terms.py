@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Generic, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast, overload
 
 import msgspec
 
 from kindex.errors import QueryError
+from kindex.selectors import LabelSelector
 from kindex.values import decoded, keys_in, ordering
 
 if TYPE_CHECKING:
@@ -14,7 +15,6 @@ if TYPE_CHECKING:
 
     from kindex.indexers.base import Indexer
     from kindex.indexers.labels import LabelIndexer, LabelKey
-    from kindex.selectors import LabelSelector
     from kindex.values import ValueKey
 
 T_contra = TypeVar("T_contra", contravariant=True)
@@ -151,6 +151,26 @@ class Satisfying(Term[T_contra], frozen=True):
 
     def __str__(self) -> str:
         return f"{self.indexer.path} satisfies {str(self.selector)!r}"
+
+
+class Selecting(Term[T_contra], frozen=True):
+    """Objects that carry a selector which matches one of some labels; where it *differs*, one of two and not both."""
+
+    index: Indexer[Any, Any]  # Any: as above
+    sides: tuple[tuple[tuple[str, str], ...], ...]
+    differs: bool = False
+
+    def __hash__(self) -> int:
+        return hash(self.sides)  # asked for once a query, and an indexer's takes longer than all of them
+
+    def matches(self, obj: T_contra) -> bool:
+        selectors = [LabelSelector.parse(cast("str", key)) for key in keys_in(self.index.filing_of(obj))]
+        answers = [any(selector.matches(labels) for selector in selectors) for labels in map(dict, self.sides)]
+        return any(answers) and not (self.differs and all(answers))
+
+    def __str__(self) -> str:
+        shown = [f"{{{','.join(f'{key}={value}' for key, value in labels)}}}" for labels in self.sides]
+        return f"{self.index.name} matches {' or '.join(shown)}{', not both' if self.differs else ''}"
 
 
 class AllOf(Term[T_contra], frozen=True):

@@ -438,6 +438,69 @@ def test_a_filter_wants_all_of_its_parts() -> None:
     store._check()
 
 
+FILTERS = {
+    "": "abcdef",
+    "zone=x": "a",
+    "zone==x": "a",
+    "zone=": "b",
+    "zone": "abc",
+    "!zone": "def",
+    "zone!=x": "bcdef",
+    "zone in (x,y)": "ac",
+    "zone in (x,)": "ab",
+    "zone notin (x)": "bcdef",
+    "zone notin (x,),zone": "c",
+    "zone,kubernetes.io/ingress.class in (nginx)": "c",
+    "!zone,!kubernetes.io/ingress.class": "ef",
+}
+"""What external-dns takes as --label-filter and --annotation-filter, and which objects pass."""
+
+
+@pytest.mark.parametrize("text", FILTERS)
+@pytest.mark.parametrize("over", ["labels", "annotations"])
+def test_filters_of_a_configuration_mean_what_selectors_do(over: str, text: str) -> None:
+    """Over labels and annotations alike; a key that is absent is not one that is empty, and blank passes all."""
+    ingress = "kubernetes.io/ingress.class"
+    maps: dict[str, dict[str, str] | None] = {
+        "a": {"zone": "x"},
+        "b": {"zone": "", ingress: "https://no-label/value"},
+        "c": {"zone": "y", ingress: "nginx"},
+        "d": {ingress: "nginx"},
+        "e": {},
+        "f": None,
+    }
+    watched: FilterIndexer[Any] = (
+        FilterIndexer("watched", label_selector=text)
+        if over == "labels"
+        else FilterIndexer("watched", label_selector="", annotation_filter=text)
+    )
+    store: Store[Any] = Store(indexers=[watched])
+    store.replace([{"metadata": {"name": name, "namespace": "prod", over: held}} for name, held in maps.items()])
+    assert "".join(names_of(store.select(watched.passing(), scan="error"))) == FILTERS[text]
+    assert "".join(names_of(store.select(~watched.passing()))) == "".join(sorted(set("abcdef") - set(FILTERS[text])))
+
+
+def test_what_a_filter_leaves_out_is_never_walked() -> None:
+    """A predicate runs on what passes and on nothing else; an object that changes sides is walked or not."""
+    watched: FilterIndexer[Any] = FilterIndexer("watched", label_selector="team=a", annotation_filter="!ignore")
+    store: Store[Any] = Store(indexers=[watched])
+    store.replace([pod(f"p{number}", team="b") for number in range(50)] + [pod("mine", team="a")])
+    walked: list[str] = []
+
+    def walk(obj: dict[str, Any]) -> bool:
+        walked.append(obj["metadata"]["name"])
+        return True
+
+    store.select(watched.passing(), where=walk)
+    store.put(pod("p7", team="a"))
+    ignored = pod("mine", team="a")
+    ignored["metadata"]["annotations"] = {"ignore": ""}
+    store.put(ignored)
+    store.select(watched.passing(), where=walk)
+    assert walked == ["mine", "p7"]
+    store._check()
+
+
 @pytest.mark.parametrize(("low", "high"), [("a", 1), (1, True), (("a",), "a")])
 def test_the_ends_of_a_range_are_of_one_type(low: Any, high: Any) -> None:
     """A range from text to a number holds nothing, so it is an error."""

@@ -100,7 +100,15 @@ def test_a_plan_is_plain_data() -> None:
     assert said == {
         **said,
         "steps": [
-            {"kind": "index", "what": "spec.nodeName = 'n3'", "index": "spec.nodeName", "estimate": 10, "left": 10}
+            {
+                "kind": "index",
+                "what": "spec.nodeName = 'n3'",
+                "index": "spec.nodeName",
+                "estimate": 10,
+                "left": 10,
+                "candidates": 0,
+                "evaluated": 0,
+            }
         ],
         "returned": 2,
         "scans": False,
@@ -268,7 +276,7 @@ def evaluated(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     for kind in (Filed, Present, Passing):
 
         def slots(self: Operation, generation: Any, original: Callable[..., Any] = kind.slots) -> Any:
-            done.append(self.what)
+            done.append(str(self.what))
             return original(self, generation)
 
         monkeypatch.setattr(kind, "slots", slots)
