@@ -12,7 +12,7 @@ import pytest
 from benchmarks.pod_texts import list_bodies, pod_texts
 from kindex import FieldIndexer, LabelIndexer, LazyObject, Store
 from kindex.decoding import Decoder, DictDecoder, LazyDecoder
-from kindex.indexers.paths_read import paths_read
+from kindex.indexers.reading import paths_read
 from kindex.transforms import keep_paths, strip_managed_fields
 
 if TYPE_CHECKING:
@@ -26,13 +26,13 @@ ROUNDS = 9
 
 INDEXERS = [LabelIndexer("app", "tier"), FieldIndexer("spec.nodeName"), FieldIndexer("status.phase")]
 IMAGES = FieldIndexer("spec.containers[*].image")
-PATHS = paths_read(INDEXERS)
+PATHS = paths_read(*INDEXERS)
 
 DECODERS: dict[str, Callable[[], Callable[[bytes], object]]] = {
     "msgspec, skipping all": lambda: msgspec.json.Decoder(msgspec.Raw).decode,
     "lazy": lambda: LazyDecoder().decode,
     "lazy, 2 paths": lambda: LazyDecoder(PATHS).decode,
-    "lazy, 2 paths and images": lambda: LazyDecoder([*PATHS, *paths_read([IMAGES])]).decode,
+    "lazy, 2 paths and images": lambda: LazyDecoder([*PATHS, *paths_read(IMAGES)]).decode,
     "lazy, without managedFields": lambda: LazyDecoder(PATHS, transform=strip_managed_fields).decode,
     "lazy, one path kept": lambda: LazyDecoder(PATHS, transform=keep_paths("spec.nodeName")).decode,
     "dict": lambda: DictDecoder().decode,

@@ -18,15 +18,17 @@ if TYPE_CHECKING:
 _OWNERS = "metadata.ownerReferences"
 
 
-def paths_read(indexer: AnyIndexer[Any]) -> tuple[str, ...]:  # Any: of whatever objects
-    """Give the paths that *indexer* reads, as far as they are known: what a plain function reads is not.
+def paths_read(*indexers: AnyIndexer[Any]) -> tuple[str, ...]:  # Any: of whatever objects
+    """Give the paths that *indexers* read, each once, as far as they are known: what a plain function reads is not.
 
     >>> from kindex import FieldIndexer, LabelIndexer, OwnerIndexer
-    >>> paths_read(FieldIndexer("spec.nodeName")), paths_read(LabelIndexer("app", path="spec.selector"))
-    (('spec.nodeName',), ('spec.selector',))
-    >>> paths_read(OwnerIndexer())
-    ('metadata.ownerReferences',)
+    >>> paths_read(FieldIndexer("spec.nodeName"), LabelIndexer("app", path="spec.selector"), OwnerIndexer())
+    ('spec.nodeName', 'spec.selector', 'metadata.ownerReferences')
     """
+    return tuple(dict.fromkeys(path for indexer in indexers for path in _paths_of(indexer)))
+
+
+def _paths_of(indexer: AnyIndexer[Any]) -> tuple[str, ...]:
     match indexer:
         case LabelIndexer(path=path):
             return (path,)

@@ -60,6 +60,38 @@ def test_public_names_are_sorted_and_there() -> None:
     assert [name for name in kindex.__all__ if not hasattr(kindex, name)] == []
 
 
+def test_names_are_loaded_from_where_type_checkers_find_them() -> None:
+    """The imports that type checkers read and the table of what is loaded when it is used say the same."""
+    tree = ast.parse(inspect.getsource(kindex))
+    (imports,) = [node for node in tree.body if isinstance(node, ast.If)]
+    read = {
+        alias.name: node.module.removeprefix("kindex.")
+        for node in imports.body
+        if isinstance(node, ast.ImportFrom) and node.module
+        for alias in node.names
+    }
+    assert read == kindex._HOME_OF
+    assert sorted(read) == list(kindex.__all__)
+    assert set(kindex.__all__) <= set(dir(kindex))
+    with pytest.raises(AttributeError, match="module 'kindex' has no attribute 'Sotre'"):
+        kindex.Sotre  # noqa: B018 - asking is the test
+
+
+def test_an_import_loads_nothing_that_is_not_asked_for() -> None:
+    """Neither the package alone nor its store loads what lists and watches, or a client."""
+    script = """
+import sys
+import kindex
+assert not [name for name in sys.modules if name.startswith("kindex.")]
+from kindex import LabelIndexer, Store
+Store(indexers=[LabelIndexer("app")]).put({"metadata": {"name": "a"}})
+late = "advisor asyncio forecasts informer sources urllib3 kubernetes".split()
+print(*[name for name in late if name in sys.modules or f"kindex.{name}" in sys.modules])
+"""
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)  # noqa: S603
+    assert done.stdout.split() == []
+
+
 # A union of types and a mapping have no docstring in Python.
 @pytest.mark.parametrize("name", [name for name in kindex.__all__ if name not in ("Delta", "NEAR_UNIQUE")])
 def test_public_names_are_documented(name: str) -> None:

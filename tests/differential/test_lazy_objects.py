@@ -16,7 +16,7 @@ from hypothesis import settings
 from kindex import Indexer, KindexError, LabelIndexer, LazyObject, ObjectKey, Store
 from kindex.decoding import DictDecoder, LazyDecoder
 from kindex.indexers.labels import ANNOTATIONS, LABELS
-from kindex.indexers.paths_read import paths_read
+from kindex.indexers.reading import paths_read
 from kindex.testing.clusters import generate_cluster
 from kindex.transforms import intern_strings, strip_managed_fields
 from tests.strategies import (
@@ -71,7 +71,7 @@ def phase_of(obj: Mapping[str, Any]) -> str | None:
     return phase
 
 
-knowing = LazyDecoder(paths_read(INDEXERS), transform=[strip_managed_fields, intern_strings])
+knowing = LazyDecoder(paths_read(*INDEXERS), transform=[strip_managed_fields, intern_strings])
 unknowing = LazyDecoder(transform=strip_managed_fields)
 dicts = DictDecoder(transform=strip_managed_fields)
 

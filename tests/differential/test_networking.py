@@ -10,8 +10,7 @@ from kubernetes.dynamic.resource import ResourceInstance
 
 from kindex import IndexFunctionError, LazyObject, PartialObjectError, Store
 from kindex.decoding import LazyDecoder
-from kindex.indexers.paths_read import paths_read
-from kindex.indexers.reading import paths_read as texts_read
+from kindex.indexers.reading import paths_read
 from kindex.transforms import keep_paths
 from tests.networks import CASES, Case, Maker, Plain
 from tests.strategies import randoms, seeded
@@ -38,7 +37,7 @@ def cases_of(kind: str) -> list[Case]:
 
 def knowing(kind: str) -> LazyDecoder:
     """Make the decoder that reads in the same pass what the indexers of this kind read."""
-    return LazyDecoder(paths_read([case.indexer for case in cases_of(kind)]))
+    return LazyDecoder(paths_read(*[case.indexer for case in cases_of(kind)]))
 
 
 def stored(kind: str, objects: list[Any]) -> Store[Any]:
@@ -156,7 +155,7 @@ def test_what_a_transform_dropped_is_an_error(case: Case) -> None:
     plain = objects_of(case.kind, seeded("partial"), odd=False, number=30)
     raw = [LazyObject.from_dict(obj).raw for obj in plain]
     expected = [case.indexer.values_of(obj) for obj in plain]
-    early = LazyDecoder(paths_read([case.indexer]), transform=keep_paths())
+    early = LazyDecoder(paths_read(case.indexer), transform=keep_paths())
     assert [case.indexer.values_of(early.decode(text)) for text in raw] == expected
     late = LazyDecoder(transform=keep_paths()).decode(raw[0])
     if case.indexer.name in METADATA_ONLY:
@@ -165,9 +164,3 @@ def test_what_a_transform_dropped_is_an_error(case: Case) -> None:
         with pytest.raises(IndexFunctionError) as caught:
             case.indexer.values_of(late)
         assert isinstance(caught.value.__cause__, PartialObjectError)
-
-
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case.indexer.name)
-def test_both_lists_of_paths_agree(case: Case) -> None:
-    """Decoders and informers are told the same paths."""
-    assert [path.text for path in paths_read([case.indexer])] == list(texts_read(case.indexer))

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from kindex import Budget, LazyObject, ObjectKey, SelectorIndexer, SkippedWarning, Store
 from kindex.decoding import LazyDecoder
-from kindex.indexers.paths_read import paths_read
+from kindex.indexers.reading import paths_read
 from tests.vectors_reader import read_vectors
 
 Labels: TypeAlias = dict[str, str]
@@ -98,7 +98,7 @@ SPECS = st.fixed_dictionaries(
 # What is to stand under a key next; None deletes it.
 WRITES = st.lists(st.tuples(st.sampled_from("abcdef"), st.none() | SPECS), max_size=14)
 
-decoder = LazyDecoder(paths_read(INDEXERS))
+decoder = LazyDecoder(paths_read(*INDEXERS))
 
 
 def carrier(name: str, spec: Raw) -> Raw:

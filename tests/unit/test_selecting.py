@@ -28,8 +28,7 @@ from kindex import (
     forecast,
 )
 from kindex.decoding import LazyDecoder
-from kindex.indexers.paths_read import paths_read
-from kindex.indexers.reading import paths_read as texts_read
+from kindex.indexers.reading import paths_read
 from kindex.selector_index import SelectorIndex
 from kindex.selector_places import placed, plainest
 from kindex.transforms import keep_paths
@@ -413,8 +412,7 @@ def test_models_are_read_as_dicts_are() -> None:
 
 def test_a_decoder_has_selectors_at_hand() -> None:
     """The path is decoded in the same pass as the metadata."""
-    assert [path.text for path in paths_read([selecting])] == ["spec.selector"]
-    assert texts_read(applying) == ("spec.podSelector",)
+    assert paths_read(selecting, applying) == ("spec.selector", "spec.podSelector")
 
 
 def test_memory_counts_what_stands_beside_the_postings_and_gives_it_back() -> None:
