@@ -27,7 +27,7 @@ from kindex import (
     Store,
 )
 from kindex.decoding import LazyDecoder
-from kindex.indexers.paths_read import paths_read
+from kindex.indexers.reading import paths_read
 from kindex.json_text import without_member
 from kindex.objects import annotations_of, key_of, labels_of, owner_references_of
 from kindex.paths import map_at
@@ -218,7 +218,7 @@ def test_only_what_is_named_is_kept() -> None:
 def test_an_index_on_what_was_dropped_is_an_error() -> None:
     """Declared from the start it is right; added later it is refused, and does not come out empty."""
     early, late = AnnotationIndexer("team"), FieldIndexer("status.phase")
-    decoder = LazyDecoder(paths_read([early]), transform=keep_paths("spec.nodeName"))
+    decoder = LazyDecoder(paths_read(early), transform=keep_paths("spec.nodeName"))
     store: Store[LazyObject] = Store(indexers=[early])
     store.put(decoder.decode(pod(annotations={"team": "red"}).raw))
 
@@ -359,19 +359,17 @@ def test_what_a_transform_may_drop_is_known() -> None:
 def test_what_indexers_read_is_known() -> None:
     """Fields, label maps, annotations and owners; a plain function or predicate tells nothing."""
     read = paths_read(
-        [
-            FieldIndexer("spec.a", "spec.b[*].c"),
-            SortedIndexer("created", "metadata.creationTimestamp"),
-            LabelIndexer("app"),
-            LabelIndexer("app", path="spec.selector"),
-            AnnotationIndexer("team"),
-            OwnerIndexer(),
-            FilterIndexer("watched", label_selector="a", annotation_filter="b"),
-            FilterIndexer("odd", predicate=bool),
-            Indexer("plain", lambda _: None),
-        ]
+        FieldIndexer("spec.a", "spec.b[*].c"),
+        SortedIndexer("created", "metadata.creationTimestamp"),
+        LabelIndexer("app"),
+        LabelIndexer("app", path="spec.selector"),
+        AnnotationIndexer("team"),
+        OwnerIndexer(),
+        FilterIndexer("watched", label_selector="a", annotation_filter="b"),
+        FilterIndexer("odd", predicate=bool),
+        Indexer("plain", lambda _: None),
     )
-    assert sorted(map(str, read)) == [
+    assert sorted(read) == [
         "metadata.annotations",
         "metadata.creationTimestamp",
         "metadata.labels",
