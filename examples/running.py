@@ -1,0 +1,198 @@
+"""How the example controllers run: over files or beside a cluster, one change at a time.
+
+Each of them is a class that knows its kinds, is told of changes, and keeps what it makes of each object in ``Results``.
+``controller_main`` is the command line of all of them.
+"""
+
+from __future__ import annotations
+
+import argparse
+import logging
+import sys
+import threading
+from collections.abc import Callable, Iterable, Mapping
+from functools import partial
+from typing import Any, ClassVar, NamedTuple, Protocol, TypeAlias
+
+import attrs
+from kubernetes import config
+
+from kindex import Delta, Follower, Indexer, InformerGroup, ObjectKey, Store, StoreView
+from kindex.cli.documents import InputError, read_documents
+from kindex.indexers.base import AnyIndexer
+from kindex.indexers.owners import group_of
+
+Views: TypeAlias = Mapping[str, StoreView[Any]]
+"""What there is of each kind."""
+
+_log = logging.getLogger("examples")
+
+
+@attrs.frozen
+class Kind:
+    """A kind that a controller follows, and what it asks of it: version and kind as in manifests."""
+
+    api_version: str
+    kind: str
+    indexers: tuple[AnyIndexer[Any], ...] = ()
+    namespaced: bool = True
+
+
+class Controller(Protocol):
+    """What an example is: told of every change, after the views know it."""
+
+    kinds: ClassVar[tuple[Kind, ...]]
+    results: Results
+
+    def __init__(self, views: Views, tell: Callable[[str], object]) -> None: ...
+
+    def handle(self, kind: str, delta: Delta[Any]) -> None:
+        """Do what a change of an object of *kind* asks for."""
+
+
+class Result(NamedTuple):
+    """What was made of the object *key*, and of which other objects: kind and key of each."""
+
+    key: ObjectKey
+    value: object
+    made_of: frozenset[tuple[str, ObjectKey]]
+
+
+_by_parts: Indexer[Result, tuple[str, str, str]] = Indexer(
+    "parts", lambda result: [(kind, *key) for kind, key in result.made_of]
+)
+
+
+class Results:
+    """What a controller has made of each object; what is new is told, what is wrong is said once.
+
+    Each result remembers what it was made of. Changes of one object that nobody has taken are merged, so a controller
+    may have used a state of an object that no delta shows it again: a pod with label A becomes B, is used so for
+    another event, and becomes C before the controller is told, once, of A and C. ``made_with`` finds that.
+    """
+
+    def __init__(self, tell: Callable[[str], object]) -> None:
+        self._tell = tell
+        self._store: Store[Result] = Store(name="results", key=lambda result: result.key, indexers=[_by_parts])
+        self._warned: dict[ObjectKey, str] = {}
+
+    def put(self, key: ObjectKey, value: object, made_of: Iterable[tuple[str, ObjectKey]], *, wrong: str = "") -> None:
+        """Keep what was made of *key*; *wrong* is what to warn of, unless that was said of it last time."""
+        before = self._store.get(key)
+        self._store.put(Result(key, value, frozenset(made_of)))
+        if before is None or before.value != value:
+            self._tell(f"{key}: {value}")
+        if wrong and self._warned.get(key) != wrong:
+            _log.warning("%s: %s", key, wrong)
+        self._warned[key] = wrong
+
+    def drop(self, key: ObjectKey) -> None:
+        """Forget what was made of *key*, which is gone or none of ours."""
+        self._warned.pop(key, None)
+        if self._store.delete(key) is not None:
+            self._tell(f"{key}: none")
+
+    def made_with(self, kind: str, key: ObjectKey) -> list[ObjectKey]:
+        """Give the keys of all results that an object is part of."""
+        return self._store.keys(_by_parts.at((kind, *key)))
+
+    def values(self) -> dict[ObjectKey, Any]:
+        """Give all results."""
+        return {result.key: result.value for result in self._store.select()}
+
+
+def stores_of(controller: type[Controller], objects: Iterable[Any] = (), **settings: Any) -> dict[str, Store[Any]]:
+    """Make a store for each kind of a controller, and file *objects* there; those of other kinds are passed over."""
+    stores = {
+        kind.kind: Store[Any](
+            name=kind.kind,
+            indexers=kind.indexers,
+            scope="namespaced" if kind.namespaced else "cluster",
+            **settings,
+        )
+        for kind in controller.kinds
+    }
+    wanted = {(group_of(kind.api_version), kind.kind): kind for kind in controller.kinds}
+    for obj in objects:
+        kind = wanted.get((group_of(obj.get("apiVersion") or ""), obj.get("kind")))
+        if kind is not None:
+            if kind.namespaced and not obj["metadata"].get("namespace"):
+                obj = {**obj, "metadata": {**obj["metadata"], "namespace": "default"}}  # noqa: PLW2901 - as kubectl does
+            stores[kind.kind].put(obj)
+    return stores
+
+
+class Loop:
+    """Tells a controller of what changes in stores, when it is asked to; the order of the kinds is that of *views*."""
+
+    def __init__(self, controller: Controller, views: Views) -> None:
+        self._controller = controller
+        self._followers: dict[str, Follower[Any]] = {kind: view.follow() for kind, view in views.items()}
+
+    def tell(self, kind: str) -> None:
+        """Tell of the changes of one kind."""
+        for delta in self._followers[kind].take():
+            self._controller.handle(kind, delta)
+
+    def settle(self) -> None:
+        """Tell of all changes."""
+        for kind in self._followers:
+            self.tell(kind)
+
+
+def run_on_files(make: type[Controller], paths: list[str], tell: Callable[[str], object]) -> None:
+    """Read manifests, and settle once.
+
+    Raises:
+        InputError: a file cannot be read, or holds something else.
+    """
+    stores = stores_of(make, (document.object for document in read_documents(paths, sys.stdin.buffer)))
+    Loop(make(stores, tell), stores).settle()
+
+
+def run_on_cluster(
+    make: type[Controller], kubeconfig: str, tell: Callable[[str], object], until: Callable[[], object]
+) -> None:
+    """Follow a cluster, until *until* returns. The changes of each kind come in a thread of their own, one at a time."""
+    group = InformerGroup(sync_timeout=60)
+    api = config.new_client_from_config(config_file=kubeconfig)
+    informers = {
+        kind.kind: group.of(kind.api_version, kind.kind, client=api, indexers=kind.indexers) for kind in make.kinds
+    }
+    turn = threading.Lock()
+
+    def handle(kind: str, delta: Delta[Any]) -> None:
+        with turn:
+            controller.handle(kind, delta)
+
+    try:
+        with group:  # all kinds are listed before the first change is told
+            views = {kind: informer.view for kind, informer in informers.items()}
+            controller = make(views, tell)
+            for kind, view in views.items():
+                told = partial(handle, kind)
+                view.add_event_handler(told, told, told, name=kind)
+            until()
+    finally:
+        api.close()
+
+
+def controller_main(make: type[Controller]) -> None:
+    """Run a controller as a program: until all files are read, or until it is interrupted."""
+    parser = argparse.ArgumentParser(description=str(make.__doc__).partition("\n")[0])
+    where = parser.add_mutually_exclusive_group(required=True)
+    where.add_argument("--file", nargs="+", metavar="FILE", help="manifests or lists, JSON or YAML; - is standard input")
+    where.add_argument("--kubeconfig", metavar="FILE", help="the cluster to follow")
+    given = parser.parse_args()
+    logging.basicConfig(format="%(levelname)s %(message)s")
+    logging.captureWarnings(capture=True)  # of indexes, about objects that they leave out
+    tell = partial(print, flush=True)
+    try:
+        if given.file:
+            run_on_files(make, given.file, tell)
+        else:
+            run_on_cluster(make, given.kubeconfig, tell, threading.Event().wait)
+    except InputError as error:
+        parser.exit(1, f"{error}\n")
+    except KeyboardInterrupt:
+        parser.exit()
