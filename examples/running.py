@@ -92,6 +92,11 @@ class Results:
         if self._store.delete(key) is not None:
             self._tell(f"{key}: none")
 
+    def get(self, key: ObjectKey) -> Any:
+        """Give what was made of *key*, or None."""
+        result = self._store.get(key)
+        return None if result is None else result.value
+
     def made_with(self, kind: str, key: ObjectKey) -> list[ObjectKey]:
         """Give the keys of all results that an object is part of."""
         return self._store.keys(_by_parts.at((kind, *key)))
