@@ -3,8 +3,8 @@
 The controller is that of ``endpoints.py``, with the same two indexes; what it makes of a service and its pods differs.
 
 What this cannot promise: it tells what the slices should hold and writes nothing, since a cluster has a controller that
-does. It fills slices anew each time, where Kubernetes' leaves an endpoint in the slice that it is in. Topology hints and
-the zones of nodes are left out.
+does. It fills slices anew each time, where Kubernetes' leaves an endpoint in the slice that it is in. There are no
+topology hints and no zones.
 
     python -m examples.endpoint_slices --file examples/manifests.yaml
     python -m examples.endpoint_slices --kubeconfig ~/.kube/config

@@ -1,10 +1,11 @@
 """The endpoints of each service: which pods are behind it, and which of these are ready.
 
 Kubernetes' own endpoints controller finds the services of a pod by walking those of its namespace, and the pods of a
-service by walking those. Here two indexes answer: ``SelectorIndexer`` over the services, ``LabelIndexer`` over the pods.
+service by walking those. Here two indexes answer: ``SelectorIndexer`` over the services, ``LabelIndexer`` over the
+pods.
 
-What this cannot promise: it tells what the Endpoints should be and writes nothing, since a cluster has a controller that
-does. Endpoints of more than 1,000 addresses are not cut. The family of addresses is the service's first.
+What this cannot promise: it tells what the Endpoints should be and writes nothing, since a cluster has a controller
+that does. Endpoints of more than 1,000 addresses are not cut. The family of addresses is the service's first.
 
     python -m examples.endpoints --file examples/manifests.yaml
     python -m examples.endpoints --kubeconfig ~/.kube/config
@@ -58,7 +59,7 @@ class Endpoints(NamedTuple):
 class EndpointsController:
     """Tell the endpoints of each service, as services and pods change."""
 
-    kinds: ClassVar = (Kind("v1", "Service", (selecting,)), Kind("v1", "Pod", (by_labels,)))
+    kinds: ClassVar[tuple[Kind, ...]] = (Kind("v1", "Service", (selecting,)), Kind("v1", "Pod", (by_labels,)))
 
     def __init__(self, views: Views, tell: Callable[[str], object]) -> None:
         self.services, self.pods = views["Service"], views["Pod"]
@@ -70,8 +71,7 @@ class EndpointsController:
             self.settle(delta.key)
             return
         # Either, not those that differ: a pod that turns ready keeps its labels.
-        touched = self.services.keys(selecting.matching_either(delta.old, delta.new), namespace=delta.key.namespace)
-        for key in {*touched, *self.results.made_with("Pod", delta.key)}:
+        for key in self.services.keys(selecting.matching_either(delta.old, delta.new), namespace=delta.key.namespace):
             self.settle(key)
 
     def settle(self, key: ObjectKey) -> None:
@@ -82,7 +82,7 @@ class EndpointsController:
             self.results.drop(key)
             return
         pods = self.pods.select(namespace=key.namespace, label_selector=selector)
-        self.results.put(key, self.made_of(service, pods), [("Pod", key_of(pod)) for pod in pods])
+        self.results.put(key, self.made_of(service, pods))
 
     def made_of(self, service: object, pods: Iterable[object]) -> object:
         """Make what is told of a service out of the pods that it selects."""
@@ -147,7 +147,9 @@ def is_terminating(pod: object) -> bool:
 
 def is_ready(pod: object) -> bool:
     """Tell whether a pod says that it can serve."""
-    return any(_condition.first(each) == "Ready" and _status.first(each) == "True" for each in parts(_conditions.values(pod)))
+    return any(
+        _condition.first(each) == "Ready" and _status.first(each) == "True" for each in parts(_conditions.values(pod))
+    )
 
 
 def ip_of(pod: object, families: Iterable[str] = ()) -> str:
@@ -204,7 +206,11 @@ _path = JsonPath.parse
 _type, _families, _cluster_ip = _path("spec.type"), _path("spec.ipFamilies[*]"), _path("spec.clusterIP")
 _publish_not_ready, _ports = _path("spec.publishNotReadyAddresses"), _path("spec.ports[*]")
 _port, _target, _protocol, _name = _path("port"), _path("targetPort"), _path("protocol"), _path("name")
-_phase, _deleted, _conditions = _path("status.phase"), _path("metadata.deletionTimestamp"), _path("status.conditions[*]")
+_phase, _deleted, _conditions = (
+    _path("status.phase"),
+    _path("metadata.deletionTimestamp"),
+    _path("status.conditions[*]"),
+)
 _condition, _status, _ip, _ips = _path("type"), _path("status"), _path("status.podIP"), _path("status.podIPs[*].ip")
 _containers, _init_containers = _path("spec.containers[*]"), _path("spec.initContainers[*]")
 _ports_inside, _container_port, _restarts = _path("ports[*]"), _path("containerPort"), _path("restartPolicy")

@@ -3,8 +3,8 @@
 A pod, a namespace or a policy changes: which policies does it concern? Each selector in a policy stands in an index, so
 labels meet only those selectors that they may match; and the pods of a policy are found by their labels.
 
-What this cannot promise: it tells who is meant and enforces nothing. Ports are not looked at, and blocks of addresses are
-told as they stand.
+What this cannot promise: it tells who is meant and enforces nothing. Ports are not looked at, and blocks of addresses
+are told as they stand.
 
     python -m examples.network_policy --file examples/manifests.yaml
     python -m examples.network_policy --kubeconfig ~/.kube/config
@@ -16,7 +16,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import Any, ClassVar, NamedTuple, TypeAlias
 
 from examples.running import Kind, Results, Views, controller_main
-from kindex import Budget, Delta, JsonPath, LabelIndexer, LabelSelector, ObjectKey, SelectorIndexer
+from kindex import Added, Budget, Delta, JsonPath, LabelIndexer, LabelSelector, ObjectKey, SelectorIndexer
 from kindex.errors import SelectorObjectError
 from kindex.indexers.derived import items, parts, texts, unsaid
 from kindex.objects import key_of, labels_of
@@ -73,7 +73,7 @@ class Meaning(NamedTuple):
 class NetworkPolicyController:
     """Tell which pods each network policy holds for, and whom it lets through."""
 
-    kinds: ClassVar = (
+    kinds: ClassVar[tuple[Kind, ...]] = (
         Kind("v1", "Namespace", (by_labels,), namespaced=False),
         Kind("networking.k8s.io/v1", "NetworkPolicy", (applying, *by_peer_pods, *by_peer_namespaces)),
         Kind("v1", "Pod", (by_labels,)),
@@ -90,7 +90,7 @@ class NetworkPolicyController:
                 self.settle(delta.key)
             case "Namespace":
                 touched = {key for by in by_peer_namespaces for key in self._selecting(by, delta.old, delta.new)}
-                for key in touched.union(self.results.made_with(kind, delta.key)):
+                for key in touched:
                     self.settle(key)
             case _:
                 for key in self.policies_touched(delta):
@@ -105,7 +105,7 @@ class NetworkPolicyController:
             touched.update(self._selecting(by, delta.old, delta.new))
         if (there := self.namespaces.get(namespace)) is not None:
             touched.update(*(self._selecting(by, there, there) for by in by_peer_namespaces))
-        return touched.union(self.results.made_with("Pod", delta.key))
+        return touched
 
     def knows(self, key: ObjectKey, delta: Delta[Any]) -> bool:
         """Tell whether what is known of a policy is right for this pod, as when it turned ready and kept its labels."""
@@ -125,30 +125,25 @@ class NetworkPolicyController:
         if policy is None:
             self.results.drop(key)
             return
-        namespaces: set[str] = set()
-
-        def namespaces_of(selector: LabelSelector) -> list[str]:
-            found = [each.name for each in self.namespaces.keys(label_selector=selector)]
-            namespaces.update(found)
-            return found
-
         try:
-            meaning = meaning_of(policy, self._pods_of, namespaces_of)
+            meaning = meaning_of(policy, self._pods_of, self._namespaces_of)
         except SelectorObjectError:  # the API would refuse it; the index has said so
             self.results.drop(key)
             return
-        made_of = [("Pod", pod) for pod in meaning.pods | meaning.peers]
-        made_of += [("Namespace", ObjectKey("", name)) for name in namespaces]
-        self.results.put(key, meaning, made_of, wrong=wrong_with(policy))
+        self.results.put(key, meaning, wrong=wrong_with(policy))
 
     def policies_of(self, pod: object) -> tuple[set[ObjectKey], set[ObjectKey]]:
-        """Give the policies that hold for a pod, and those of which a rule lets it through."""
+        """Give the policies that hold for a pod, and those of which a rule lets it through by name."""
         key = key_of(pod)
         holding = self.policies.keys(applying.matching(pod), namespace=key.namespace)
-        return set(holding), {each for each in self.results.made_with("Pod", key) if key in self.results.get(each).peers}
+        known = {each: self.results.get(each) for each in self.policies_touched(Added(key, pod))}
+        return set(holding), {each for each, meaning in known.items() if meaning is not None and key in meaning.peers}
 
     def _pods_of(self, namespaces: Collection[str], selector: LabelSelector) -> list[ObjectKey]:
         return self.pods.keys(namespace=list(namespaces), label_selector=selector) if namespaces else []
+
+    def _namespaces_of(self, selector: LabelSelector) -> list[str]:
+        return [key.name for key in self.namespaces.keys(label_selector=selector)]
 
     def _selecting(self, by: SelectorIndexer, old: object, new: object) -> list[ObjectKey]:
         return self.policies.keys(by.matching_either(old, new))
@@ -211,9 +206,7 @@ def walking(pods: Iterable[object], namespaces: Iterable[object]) -> tuple[PodsO
     return pods_of, lambda selector: [name for name, each in there.items() if selector.matches(each)]
 
 
-def scan(
-    namespaces: Iterable[object], policies: Iterable[object], pods: Iterable[object]
-) -> dict[ObjectKey, Meaning]:
+def scan(namespaces: Iterable[object], policies: Iterable[object], pods: Iterable[object]) -> dict[ObjectKey, Meaning]:
     """Find the pods of all policies by walking everything: what the controller must agree with."""
     found, ask = {}, walking(pods, namespaces)
     for policy in policies:

@@ -2,6 +2,11 @@
 
 Each of them is a class that knows its kinds, is told of changes, and keeps what it makes of each object in ``Results``.
 ``controller_main`` is the command line of all of them.
+
+A controller that is told of a service reads pods, of which it may be told later. So it must be told of every state
+that it may have read: a pod that had label A, was read with B, and has C by the time that the controller is told of
+it, would otherwise be one change from A to C, and nobody would look again at what selects B. That is
+``overflow="close"``: each commit is told, and who falls too far behind begins anew.
 """
 
 from __future__ import annotations
@@ -12,12 +17,12 @@ import sys
 import threading
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
-from typing import Any, ClassVar, NamedTuple, Protocol, TypeAlias
+from typing import Any, ClassVar, Protocol, TypeAlias
 
 import attrs
 from kubernetes import config
 
-from kindex import Delta, Follower, Indexer, InformerGroup, ObjectKey, Store, StoreView
+from kindex import Delta, FollowerTooSlow, InformerGroup, ObjectKey, Store, StoreView
 from kindex.cli.documents import InputError, read_documents
 from kindex.indexers.base import AnyIndexer
 from kindex.indexers.owners import group_of
@@ -50,38 +55,19 @@ class Controller(Protocol):
         """Do what a change of an object of *kind* asks for."""
 
 
-class Result(NamedTuple):
-    """What was made of the object *key*, and of which other objects: kind and key of each."""
-
-    key: ObjectKey
-    value: object
-    made_of: frozenset[tuple[str, ObjectKey]]
-
-
-_by_parts: Indexer[Result, tuple[str, str, str]] = Indexer(
-    "parts", lambda result: [(kind, *key) for kind, key in result.made_of]
-)
-
-
 class Results:
-    """What a controller has made of each object; what is new is told, what is wrong is said once.
-
-    Each result remembers what it was made of. Changes of one object that nobody has taken are merged, so a controller
-    may have used a state of an object that no delta shows it again: a pod with label A becomes B, is used so for
-    another event, and becomes C before the controller is told, once, of A and C. ``made_with`` finds that.
-    """
+    """What a controller has made of each object: what is new is told, and what is wrong is said once."""
 
     def __init__(self, tell: Callable[[str], object]) -> None:
         self._tell = tell
-        self._store: Store[Result] = Store(name="results", key=lambda result: result.key, indexers=[_by_parts])
+        self._made: dict[ObjectKey, object] = {}
         self._warned: dict[ObjectKey, str] = {}
 
-    def put(self, key: ObjectKey, value: object, made_of: Iterable[tuple[str, ObjectKey]], *, wrong: str = "") -> None:
+    def put(self, key: ObjectKey, value: object, *, wrong: str = "") -> None:
         """Keep what was made of *key*; *wrong* is what to warn of, unless that was said of it last time."""
-        before = self._store.get(key)
-        self._store.put(Result(key, value, frozenset(made_of)))
-        if before is None or before.value != value:
+        if key not in self._made or self._made[key] != value:
             self._tell(f"{key}: {value}")
+        self._made[key] = value
         if wrong and self._warned.get(key) != wrong:
             _log.warning("%s: %s", key, wrong)
         self._warned[key] = wrong
@@ -89,21 +75,16 @@ class Results:
     def drop(self, key: ObjectKey) -> None:
         """Forget what was made of *key*, which is gone or none of ours."""
         self._warned.pop(key, None)
-        if self._store.delete(key) is not None:
+        if self._made.pop(key, None) is not None:
             self._tell(f"{key}: none")
 
     def get(self, key: ObjectKey) -> Any:
         """Give what was made of *key*, or None."""
-        result = self._store.get(key)
-        return None if result is None else result.value
-
-    def made_with(self, kind: str, key: ObjectKey) -> list[ObjectKey]:
-        """Give the keys of all results that an object is part of."""
-        return self._store.keys(_by_parts.at((kind, *key)))
+        return self._made.get(key)
 
     def values(self) -> dict[ObjectKey, Any]:
         """Give all results."""
-        return {result.key: result.value for result in self._store.select()}
+        return dict(self._made)
 
 
 def stores_of(controller: type[Controller], objects: Iterable[Any] = (), **settings: Any) -> dict[str, Store[Any]]:
@@ -132,7 +113,7 @@ class Loop:
 
     def __init__(self, controller: Controller, views: Views) -> None:
         self._controller = controller
-        self._followers: dict[str, Follower[Any]] = {kind: view.follow() for kind, view in views.items()}
+        self._followers = {kind: view.follow(overflow="close") for kind, view in views.items()}
 
     def tell(self, kind: str) -> None:
         """Tell of the changes of one kind."""
@@ -156,37 +137,55 @@ def run_on_files(make: type[Controller], paths: list[str], tell: Callable[[str],
 
 
 def run_on_cluster(
-    make: type[Controller], kubeconfig: str, tell: Callable[[str], object], until: Callable[[], object]
+    make: type[Controller], kubeconfig: str, tell: Callable[[str], object], over: threading.Event
 ) -> None:
-    """Follow a cluster, until *until* returns. The changes of each kind come in a thread of their own, one at a time."""
+    """Follow a cluster, until it is *over*. The changes of each kind come in a thread of their own, one at a time."""
     group = InformerGroup(sync_timeout=60)
-    api = config.new_client_from_config(config_file=kubeconfig)
+    api = config.new_client_from_config(config_file=kubeconfig)  # type: ignore[no-untyped-call]
     informers = {
         kind.kind: group.of(kind.api_version, kind.kind, client=api, indexers=kind.indexers) for kind in make.kinds
     }
-    turn = threading.Lock()
+    try:
+        with group:  # all kinds are listed before the first change is told
+            views = {kind: informer.view for kind, informer in informers.items()}
+            while not over.is_set():
+                follow(make(views, tell), views, over)
+    finally:
+        api.close()
+
+
+def follow(controller: Controller, views: Views, over: threading.Event) -> None:
+    """Tell a controller of what changes, until it is *over*, or the controller is too slow and must begin anew."""
+    turn, ending = threading.Lock(), threading.Event()
 
     def handle(kind: str, delta: Delta[Any]) -> None:
         with turn:
             controller.handle(kind, delta)
 
-    try:
-        with group:  # all kinds are listed before the first change is told
-            views = {kind: informer.view for kind, informer in informers.items()}
-            controller = make(views, tell)
-            for kind, view in views.items():
-                told = partial(handle, kind)
-                view.add_event_handler(told, told, told, name=kind)
-            until()
-    finally:
-        api.close()
+    def failed(error: Exception, delta: Delta[Any] | None) -> None:
+        if isinstance(error, FollowerTooSlow):
+            ending.set()
+        else:
+            _log.error("%s", "a filter" if delta is None else delta.key, exc_info=error)
+
+    registrations = []
+    for kind, view in views.items():
+        told = partial(handle, kind)
+        registrations.append(view.add_event_handler(told, told, told, on_error=failed, overflow="close", name=kind))
+    while not (over.wait(0.2) or ending.is_set()):
+        pass
+    for registration in registrations:
+        registration.remove()
+        registration.join(1)
 
 
 def controller_main(make: type[Controller]) -> None:
     """Run a controller as a program: until all files are read, or until it is interrupted."""
     parser = argparse.ArgumentParser(description=str(make.__doc__).partition("\n")[0])
     where = parser.add_mutually_exclusive_group(required=True)
-    where.add_argument("--file", nargs="+", metavar="FILE", help="manifests or lists, JSON or YAML; - is standard input")
+    where.add_argument(
+        "--file", nargs="+", metavar="FILE", help="manifests or lists, JSON or YAML; - is standard input"
+    )
     where.add_argument("--kubeconfig", metavar="FILE", help="the cluster to follow")
     given = parser.parse_args()
     logging.basicConfig(format="%(levelname)s %(message)s")
@@ -196,7 +195,7 @@ def controller_main(make: type[Controller]) -> None:
         if given.file:
             run_on_files(make, given.file, tell)
         else:
-            run_on_cluster(make, given.kubeconfig, tell, threading.Event().wait)
+            run_on_cluster(make, given.kubeconfig, tell, threading.Event())
     except InputError as error:
         parser.exit(1, f"{error}\n")
     except KeyboardInterrupt:
