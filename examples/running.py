@@ -17,7 +17,7 @@ import sys
 import threading
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
-from typing import Any, ClassVar, Protocol, TypeAlias
+from typing import Any, ClassVar, Protocol, Self, TypeAlias
 
 import attrs
 from kubernetes import config
@@ -109,21 +109,64 @@ def stores_of(controller: type[Controller], objects: Iterable[Any] = (), **setti
 
 
 class Loop:
-    """Tells a controller of what changes in stores, when it is asked to; the order of the kinds is that of *views*."""
+    """Tells a controller of what changes, one change at a time; close it, or use it in a ``with`` block."""
 
     def __init__(self, controller: Controller, views: Views) -> None:
         self._controller = controller
+        self._turn = threading.Lock()
         self._followers = {kind: view.follow(overflow="close") for kind, view in views.items()}
+        # A follower begins with what is there when it is first asked: all are asked before the controller reads.
+        self._first = {kind: follower.take() for kind, follower in self._followers.items()}
 
     def tell(self, kind: str) -> None:
         """Tell of the changes of one kind."""
-        for delta in self._followers[kind].take():
+        for delta in [*self._first.pop(kind, ()), *self._followers[kind].take()]:
             self._controller.handle(kind, delta)
 
     def settle(self) -> None:
-        """Tell of all changes."""
+        """Tell of all changes, first those of the kinds that the controller named first."""
         for kind in self._followers:
             self.tell(kind)
+
+    def run(self, over: threading.Event) -> None:
+        """Tell of changes as they come, each kind in a thread of its own, until it is *over*.
+
+        Returns earlier when the controller is so slow that changes were lost: then begin anew, with another controller.
+        """
+        self.settle()
+        ending = threading.Event()
+        threads = [threading.Thread(target=self._serve, args=(kind, ending)) for kind in self._followers]
+        for thread in threads:
+            thread.start()
+        while not (over.wait(0.1) or ending.is_set()):
+            pass
+        self.close()
+        for thread in threads:
+            thread.join()
+
+    def close(self) -> None:
+        """Follow no more."""
+        for follower in self._followers.values():
+            follower.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def _serve(self, kind: str, ending: threading.Event) -> None:
+        try:
+            for delta in self._followers[kind]:
+                with self._turn:
+                    try:
+                        self._controller.handle(kind, delta)
+                    except Exception:  # one object must not stop the others
+                        _log.exception("%s %s", kind, delta.key)
+        except FollowerTooSlow:
+            _log.warning("%s: too many changes; beginning anew", kind)
+        finally:
+            ending.set()
 
 
 def run_on_files(make: type[Controller], paths: list[str], tell: Callable[[str], object]) -> None:
@@ -133,13 +176,14 @@ def run_on_files(make: type[Controller], paths: list[str], tell: Callable[[str],
         InputError: a file cannot be read, or holds something else.
     """
     stores = stores_of(make, (document.object for document in read_documents(paths, sys.stdin.buffer)))
-    Loop(make(stores, tell), stores).settle()
+    with Loop(make(stores, tell), stores) as loop:
+        loop.settle()
 
 
 def run_on_cluster(
     make: type[Controller], kubeconfig: str, tell: Callable[[str], object], over: threading.Event
 ) -> None:
-    """Follow a cluster, until it is *over*. The changes of each kind come in a thread of their own, one at a time."""
+    """Follow a cluster, until it is *over*."""
     group = InformerGroup(sync_timeout=60)
     api = config.new_client_from_config(config_file=kubeconfig)  # type: ignore[no-untyped-call]
     informers = {
@@ -149,34 +193,10 @@ def run_on_cluster(
         with group:  # all kinds are listed before the first change is told
             views = {kind: informer.view for kind, informer in informers.items()}
             while not over.is_set():
-                follow(make(views, tell), views, over)
+                with Loop(make(views, tell), views) as loop:
+                    loop.run(over)
     finally:
         api.close()
-
-
-def follow(controller: Controller, views: Views, over: threading.Event) -> None:
-    """Tell a controller of what changes, until it is *over*, or the controller is too slow and must begin anew."""
-    turn, ending = threading.Lock(), threading.Event()
-
-    def handle(kind: str, delta: Delta[Any]) -> None:
-        with turn:
-            controller.handle(kind, delta)
-
-    def failed(error: Exception, delta: Delta[Any] | None) -> None:
-        if isinstance(error, FollowerTooSlow):
-            ending.set()
-        else:
-            _log.error("%s", "a filter" if delta is None else delta.key, exc_info=error)
-
-    registrations = []
-    for kind, view in views.items():
-        told = partial(handle, kind)
-        registrations.append(view.add_event_handler(told, told, told, on_error=failed, overflow="close", name=kind))
-    while not (over.wait(0.2) or ending.is_set()):
-        pass
-    for registration in registrations:
-        registration.remove()
-        registration.join(1)
 
 
 def controller_main(make: type[Controller]) -> None:
