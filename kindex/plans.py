@@ -12,6 +12,7 @@ under the lock; the checks are user code and may not.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator
+from itertools import chain
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, cast
 
 from kindex.errors import QueryError, UnknownIndexError
@@ -70,6 +71,7 @@ if TYPE_CHECKING:
 Names: TypeAlias = "tuple[str, ...] | None"
 
 _KEPT_PROGRAMS = 1024
+_A_MAP = "\0a map of labels"  # no selector is a tuple, and no label has such a key
 _LONGEST_KEPT = 1000
 
 
@@ -203,8 +205,9 @@ def program_of(
         SelectorError: a selector cannot be understood.
         UnknownIndexError: a term's index is not in the schema.
     """
+    asked = _hashable(label_selector) if type(label_selector) is dict else label_selector
     try:
-        known = schema.programs.get((terms, namespace, label_selector, field_selector))
+        known = schema.programs.get((terms, namespace, asked, field_selector))
     except TypeError:  # a dict or a list cannot be looked up
         known = None
     if known is not None:
@@ -216,12 +219,17 @@ def program_of(
         if not isinstance(term, Term):
             raise QueryError(f"{term!r} is no term; make one with an indexer, such as by_node.at('n1')")
     program = _Compiler(schema).program(terms, names, labels, fields)
-    if _worth_keeping(terms, namespace, label_selector, field_selector):
+    if _worth_keeping(terms, namespace, asked, field_selector):
         programs = schema.programs
         if len(programs) >= _KEPT_PROGRAMS:
             _drop_oldest(programs)
-        programs[terms, namespace, label_selector, field_selector] = program
+        programs[terms, namespace, asked, field_selector] = program
     return program
+
+
+def _hashable(labels: dict[Any, Any]) -> object:
+    """Give what stands for a map of labels among the kept programs: controllers ask with the same services' again."""
+    return (_A_MAP, *chain.from_iterable(labels.items())) if len(labels) < FEW // 2 else labels
 
 
 def _drop_oldest(programs: dict[Any, Any]) -> None:

@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-import random
-from typing import Any
-
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from examples.running import Controller
-from kindex.testing import generate_cluster
 from tests.controller_objects import OBJECTS
 from tests.controllers import SCANS, running, skipping
 

@@ -16,6 +16,7 @@ from kindex import (
     LabelIndexer,
     LabelSelector,
     ObjectKey,
+    SelectorObjectError,
     SortedIndexer,
     Store,
 )
@@ -613,3 +614,28 @@ def test_a_scan_reads_objects_as_they_are_and_an_index_as_they_were_filed() -> N
     assert store.keys(label_selector="app=db,zone=z2") == [ObjectKey("prod", "a")]
     assert store.index_values(LabelIndexer("app")) == ["db"]
     store._check()
+
+
+def test_a_map_of_labels_is_understood_once() -> None:
+    """Controllers ask with the maps of services: an equal one finds the program again, another finds its own."""
+    store: Store[Any] = Store(indexers=[LabelIndexer("app")])
+    pods = [pod(name, app=app) for name, app in (("a", "web"), ("b", "db"))]
+    store.replace(pods)
+    programs = store._core.generation.schema.programs
+    programs.clear()
+    for _ in range(2):
+        assert store.select(label_selector={"app": "web"}) == pods[:1]
+        assert store.select(label_selector={"app": "db"}) == pods[1:]
+    assert len(programs) == 2
+    assert store.select(label_selector={"app": "web", "tier": "x"}) == []
+    selector = {"app": "web"}
+    assert store.count(label_selector=selector) == 1
+    selector["app"] = "db"  # the caller's, who may edit it
+    assert store.select(label_selector=selector) == pods[1:]
+    with pytest.raises(SelectorObjectError):
+        store.select(label_selector={"app": ["web"]})
+    with pytest.raises(SelectorObjectError):
+        store.select(label_selector={"app": None})
+    large = {f"key-{number}": "value" for number in range(100)}
+    assert store.select(label_selector=large) == []
+    assert all(len(asked) < 100 for _, _, asked, _ in programs if isinstance(asked, tuple))
