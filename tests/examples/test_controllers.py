@@ -58,7 +58,7 @@ def ips(run: Running, name: str = "web") -> tuple[list[str], list[str]]:
 
 
 def test_a_pod_that_turns_ready_keeps_its_labels() -> None:
-    """Its service is looked at again, though it neither gains nor loses the pod: the difference would leave it stale."""
+    """Its service is looked at again, though it neither gains nor loses the pod: by the difference it stays stale."""
     unready, ready = pod("a", ready=False), pod("a")
     run = running(EndpointsController, [service("web", {"app": "web"}), unready])
     assert ips(run) == ([], ["10.0.0.1"])
@@ -298,6 +298,13 @@ def test_owners_keep_adopt_release_and_leave() -> None:
     run.put({**owner, "metadata": {**owner["metadata"], "uid": "u2"}})
     assert run.of("web") == ((), ("b",), ())
     assert sorted(key.name for key in run.controller.left_over.values()) == ["a", "c"]
+
+
+def test_a_controller_that_nothing_names_is_none() -> None:
+    """A pod whose only owner reference says neither UID nor kind and name is an orphan."""
+    owner = obj("ReplicaSet", "web", {"selector": {"matchLabels": {"app": "web"}}}, metadata={"uid": "u1"})
+    run = running(OwnerController, [owner, pod("a", metadata={"ownerReferences": [{"controller": True}]})])
+    assert run.of("web") == ((), ("a",), ())
 
 
 # The work
