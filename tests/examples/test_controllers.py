@@ -94,6 +94,27 @@ def test_the_test_above_finds_merged_changes(monkeypatch: pytest.MonkeyPatch) ->
     assert run.outcome() != run.scanned()
 
 
+def test_a_controller_that_falls_too_far_behind_begins_anew(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its loop returns by itself when commits were lost, and another one has everything."""
+    run = running(EndpointsController, [service("web", {"app": "web"})])
+    busy, free, over = threading.Event(), threading.Event(), threading.Event()
+    monkeypatch.setattr(run.controller, "handle", lambda *_: busy.set() or free.wait(DEADLINE))
+    free.set()
+    run.loop.settle()
+    free.clear()
+    busy.clear()
+    thread = threading.Thread(target=run.loop.run, args=(over,))
+    thread.start()
+    run.put(pod("first"))
+    assert busy.wait(DEADLINE)
+    for number in range(1_100):
+        run.put(pod("again", ip=f"10.0.{number // 250}.{number % 250}"))
+    free.set()
+    thread.join(DEADLINE)
+    assert not thread.is_alive()
+    assert ips(running(EndpointsController, [each for store in run.stores.values() for each in store.select()]))
+
+
 def test_named_ports_and_families_are_those_of_each_pod() -> None:
     """A pod without the named port is in no Endpoints, and in a slice without ports; addresses are of the family."""
     ports = [{"name": "http", "containerPort": 8080}]
