@@ -163,8 +163,13 @@ def set_of(pod: object, reference: object) -> ObjectKey:
 
 
 def controllers_of(pod: object) -> list[object]:
-    """Give the owner references of a pod, or of None, that are marked as controller: one, or none."""
-    return [each for each in owner_references_of(pod) if _controller.first(each) is True]
+    """Give the owner references of a pod, or of None, that are marked as controller and name somebody: one, or none."""
+    return [each for each in owner_references_of(pod) if _controller.first(each) is True and _names_somebody(each)]
+
+
+def _names_somebody(reference: object) -> bool:
+    uid, kind, name = (text_of(path.first(reference)) for path in (_uid, _kind, _name))
+    return bool(uid or (kind and name))
 
 
 def scan(sets: Iterable[object], pods: Iterable[object]) -> tuple[dict[ObjectKey, Claim], dict[ObjectKey, LeftOver]]:

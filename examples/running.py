@@ -161,7 +161,7 @@ class Loop:
                 with self._turn:
                     try:
                         self._controller.handle(kind, delta)
-                    except Exception:  # one object must not stop the others
+                    except Exception:  # noqa: BLE001 - one object must not stop the others
                         _log.exception("%s %s", kind, delta.key)
         except FollowerTooSlow:
             _log.warning("%s: too many changes; beginning anew", kind)

@@ -72,7 +72,7 @@ def made(api_version: str, kind: str, names: Any, **parts: Any) -> st.SearchStra
 container_ports = st.lists(
     st.sampled_from([{"name": "http", "containerPort": 8080}, {"name": "x", "containerPort": 1}])
 )
-owner = st.builds(
+owner_named = st.builds(
     lambda name, uid, kind, controller: {
         "apiVersion": "apps/v1",
         "kind": kind,
@@ -85,6 +85,7 @@ owner = st.builds(
     odd(st.just("ReplicaSet"), "StatefulSet"),
     st.booleans(),
 )
+owner = odd(owner_named, {"controller": True}, {"controller": True, "kind": "ReplicaSet"})
 pods = made(
     "v1",
     "Pod",

@@ -24,7 +24,7 @@ from kindex.sources import ErrorEvent, ErrorKind, ListRequest, SourceError, Watc
 from kindex.testing import ApiServer
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
-NAMES = ["kopf_feed.py", "kopf_informer.py", "kr8s_feed.py", "lightkube_feed.py"]
+NAMES = sorted(path.name for path in EXAMPLES.glob("*.py") if path.stem.startswith(("kopf_", "kr8s_", "lightkube_")))
 DEADLINE = 60.0
 """Each example is a process of its own, which imports a client on a machine that is busy with other tests."""
 
@@ -342,6 +342,9 @@ def test_odd_text_comes_whole(ask: Any, server: ApiServer) -> None:
 
 
 def test_every_example_is_listed() -> None:
-    """The list of examples names nothing that is not there."""
-    named = set(re.findall(r"examples/(\w+\.py)", (EXAMPLES / "README.md").read_text()))
-    assert named == set(NAMES)
+    """The list of examples names nothing that is not there, and all that can be run."""
+    text = (EXAMPLES / "README.md").read_text()
+    bridges = set(re.findall(r"python examples/(\w+)\.py", text))
+    controllers = set(re.findall(r"python -m examples\.(\w+)", text))
+    assert {f"{name}.py" for name in bridges} == set(NAMES)
+    assert bridges | controllers | {"running"} == {path.stem for path in EXAMPLES.glob("*.py")}
