@@ -73,8 +73,8 @@ def test_names_are_loaded_from_where_type_checkers_find_them() -> None:
     assert read == kindex._HOME_OF
     assert sorted(read) == list(kindex.__all__)
     assert set(kindex.__all__) <= set(dir(kindex))
-    with pytest.raises(AttributeError, match="module 'kindex' has no attribute 'Sotre'"):
-        kindex.Sotre  # noqa: B018 - asking is the test
+    with pytest.raises(AttributeError, match="module 'kindex' has no attribute 'Nothing'"):
+        kindex.Nothing  # noqa: B018 - asking is the test
 
 
 def test_an_import_loads_nothing_that_is_not_asked_for() -> None:
