@@ -7,10 +7,10 @@ from collections import deque
 from contextlib import suppress
 from functools import partial
 from queue import Empty
-from time import monotonic
 from typing import TYPE_CHECKING, Generic, Literal, TypeAlias, TypeVar
 from weakref import ref
 
+from kindex.deadlines import Deadline
 from kindex.deltas import deltas_of
 from kindex.errors import FollowerTooSlow, InCommitError, QueryError
 from kindex.feed import Inbox, feed_of
@@ -117,10 +117,10 @@ class Follower(Generic[T]):
             InCommitError: this is a finalizer or signal handler that runs inside the store.
         """
         delta = self._next()
-        deadline = None if timeout_seconds is None else monotonic() + timeout_seconds
+        deadline = Deadline(timeout_seconds)
         while delta is None and not self.closed:
-            left = None if deadline is None else deadline - monotonic()
-            if left is not None and left <= 0:
+            left = deadline.left
+            if left == 0:
                 break
             bell = self._inbox.bell
             with suppress(Empty):

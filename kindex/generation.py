@@ -34,18 +34,6 @@ _RESERVE = 16
 """Indexes make room for a sixteenth more slots than there are, when they have to."""
 
 
-class _Unfiled(MapIndex):
-    """The index of a label key that no object has: it has no room for slots, and none is filed in it."""
-
-    __slots__ = ()
-
-    def filing(self, slot: int) -> Filing:  # noqa: ARG002 - any slot
-        return None
-
-
-_EMPTY = _Unfiled()
-
-
 class Entry(msgspec.Struct, frozen=True, gc=False):
     """What a commit does to one slot: afterwards it holds *obj*, filed as *changes* say; None frees it.
 

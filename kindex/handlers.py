@@ -6,6 +6,7 @@ import logging
 import threading
 from typing import TYPE_CHECKING, Generic, TypeAlias, TypeVar, assert_never
 
+from kindex.deadlines import Deadline
 from kindex.deltas import Added, Deleted, Updated
 from kindex.errors import FollowerTooSlow, QueryError
 from kindex.following import Follower
@@ -135,7 +136,7 @@ class Registration(Generic[T]):
     def wait_synced(self, timeout_seconds: float | None = None) -> bool:
         """Wait until ``synced``; False if that took longer, or will never be: it was removed, or is what asks."""
         if threading.current_thread() is not self._thread:
-            self._handlers.settled.wait(timeout_seconds)
+            self._handlers.settled.wait(Deadline(timeout_seconds).left)
         return self.synced
 
     @property
@@ -154,7 +155,7 @@ class Registration(Generic[T]):
     def join(self, timeout_seconds: float | None = None) -> None:
         """Wait until a removed registration's last call is over; at once, when it is that call that asks."""
         if threading.current_thread() is not self._thread:
-            self._thread.join(timeout_seconds)
+            self._thread.join(Deadline(timeout_seconds).left)
 
 
 def checked_handlers(name: str | None, on_error: object, **functions: object) -> None:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from contextlib import suppress
 from queue import Empty, SimpleQueue
-from time import monotonic
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from kindex.deadlines import Deadline
 from kindex.errors import NotReachedError, QueryError
 from kindex.feed import feed_of
 from kindex.resource_versions import compare, usable
@@ -28,7 +28,7 @@ def wait_until(
         NotReachedError: *timeout_seconds* were over.
     """
     core.check_may_write()  # a thread that holds the lock would wait for itself
-    deadline = None if timeout_seconds is None else monotonic() + timeout_seconds
+    deadline = Deadline(timeout_seconds)
     bell: SimpleQueue[None] = SimpleQueue()
     try:
         with core.lock:
@@ -38,8 +38,8 @@ def wait_until(
             reached = ready()
             if reached:
                 return reached
-            left = None if deadline is None else deadline - monotonic()
-            if left is not None and left <= 0:
+            left = deadline.left
+            if left == 0:
                 there = f"it is at revision {core.generation.revision}" if what is None else what()
                 raise NotReachedError(f"store {core.name!r} did not get there in {timeout_seconds} s: {there}")
             with suppress(Empty):

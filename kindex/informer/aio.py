@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from time import monotonic
 from typing import TYPE_CHECKING, Any, Generic, Literal, Self, TypeAlias, TypeVar, Unpack, overload
 
+from kindex.deadlines import Deadline
 from kindex.informer.conduct import Settings, checked_namespace
 from kindex.informer.currency import Comparison
 from kindex.informer.informing import AnyInformer
@@ -136,7 +136,7 @@ class AsyncInformer(AnyInformer[T, "TaskDriver[T]"], Generic[T]):
             driver.start()
         return self
 
-    async def stop(self, wait_seconds: float = 1.0) -> None:
+    async def stop(self, wait_seconds: float | None = 1.0) -> None:
         """End it, at whatever moment, as ``Informer.stop`` does; in its own loop.
 
         A handler calls this by ``asyncio.run_coroutine_threadsafe``, and does not wait for the result.
@@ -170,10 +170,10 @@ class AsyncInformer(AnyInformer[T, "TaskDriver[T]"], Generic[T]):
 
         from kindex.informer.blocking import in_thread
 
-        deadline = None if timeout_seconds is None else monotonic() + timeout_seconds
+        deadline = Deadline(timeout_seconds)
         await self._wait_synced(timeout_seconds)
         for comparison in self._comparisons():
-            left = None if deadline is None else deadline - monotonic()
+            left = deadline.left
             asking = asyncio.get_running_loop().create_task(self._ask(comparison))
             try:
                 await in_thread(self._catch_up, comparison, left)

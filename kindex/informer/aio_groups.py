@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from time import monotonic
 from typing import TYPE_CHECKING, Any, Literal, Self, TypeVar, Unpack, overload
 
+from kindex.deadlines import Deadline
 from kindex.errors import KindexError
 from kindex.informer.aio import Askable, AsyncInformer
 from kindex.informer.conduct import Settings
@@ -86,11 +86,11 @@ class AsyncInformerGroup(AnyGroup[AsyncInformer[Any]]):
             await informer.start()
         return self
 
-    async def stop(self, wait_seconds: float = 1.0) -> None:
+    async def stop(self, wait_seconds: float | None = 1.0) -> None:
         """Stop all informers, as ``AsyncInformer.stop`` does. May be done again."""
-        deadline = monotonic() + wait_seconds
+        deadline = Deadline(wait_seconds)
         for informer in self._end():
-            await informer.stop(max(0.0, deadline - monotonic()))
+            await informer.stop(deadline.left)
 
     async def wait_synced(self, timeout_seconds: float | None = None) -> None:
         """Wait until all have synced, as ``InformerGroup.wait_synced`` does.
@@ -101,10 +101,10 @@ class AsyncInformerGroup(AnyGroup[AsyncInformer[Any]]):
             InformerError: the group was not started.
         """
         timeout = self._sync_timeout if timeout_seconds is None else timeout_seconds
-        deadline = None if timeout is None else monotonic() + timeout
+        deadline = Deadline(timeout)
         failed: dict[str, Exception] = {}
         for informer in self.informers:
-            left = None if deadline is None else max(0.0, deadline - monotonic())
+            left = deadline.left
             try:
                 await informer.wait_synced(left)
             except KindexError as error:

@@ -6,7 +6,8 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from queue import Empty, SimpleQueue
-from time import monotonic
+
+from kindex.deadlines import Deadline
 
 Bell = Callable[[], object]
 
@@ -42,12 +43,12 @@ class Bells:
 
     def wait_until(self, ready: Callable[[], bool], timeout_seconds: float | None) -> bool:
         """Wait until *ready* says so; it is asked again when they ring. False if that took too long."""
-        deadline = None if timeout_seconds is None else monotonic() + timeout_seconds
+        deadline = Deadline(timeout_seconds)
         bell: SimpleQueue[None] = SimpleQueue()  # not an Event: a signal handler may ring while this thread waits
         with self.hung(lambda: bell.put(None)):
             while not ready():
-                left = None if deadline is None else deadline - monotonic()
-                if left is not None and left <= 0:
+                left = deadline.left
+                if left == 0:
                     return False
                 with suppress(Empty):
                     bell.get(timeout=left)

@@ -56,5 +56,10 @@ class SystemClock:
         return time.monotonic()
 
     def interrupt(self) -> Interrupt:
-        """Make an interrupt: a ``threading.Event``."""
-        return threading.Event()
+        """Make an interrupt: a ``threading.Event`` that waits for any time, also for longer than a lock can count."""
+        return _Event()
+
+
+class _Event(threading.Event):
+    def wait(self, timeout: float | None = None) -> bool:
+        return super().wait(None if timeout is None else min(timeout, threading.TIMEOUT_MAX))

@@ -5,9 +5,9 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 from functools import partial
-from time import monotonic
 from typing import TYPE_CHECKING, Any, Literal, Self, TypeVar, Unpack, overload
 
+from kindex.deadlines import Deadline
 from kindex.errors import KindexError
 from kindex.informer.conduct import Settings
 from kindex.informer.grouping import AnyGroup, raise_together
@@ -96,14 +96,14 @@ class InformerGroup(AnyGroup[Informer[Any]]):
             informer.start()
         return self
 
-    def stop(self, wait_seconds: float = 1.0) -> None:
+    def stop(self, wait_seconds: float | None = 1.0) -> None:
         """Stop all informers, as ``Informer.stop`` does; waits for all of them together. May be done again."""
         informers = self._end()
-        deadline = monotonic() + wait_seconds
+        deadline = Deadline(wait_seconds)
         for informer in informers:
             informer.stop(0.0)
         for informer in informers:
-            informer.stop(max(0.0, deadline - monotonic()))
+            informer.stop(deadline.left)
 
     def wait_synced(self, timeout_seconds: float | None = None) -> None:
         """Wait until all have synced; all of them at once.
@@ -117,10 +117,10 @@ class InformerGroup(AnyGroup[Informer[Any]]):
             InformerError: the group was not started.
         """
         timeout = self._sync_timeout if timeout_seconds is None else timeout_seconds
-        deadline = None if timeout is None else monotonic() + timeout
+        deadline = Deadline(timeout)
         failed: dict[str, Exception] = {}
         for informer in self.informers:
-            left = None if deadline is None else max(0.0, deadline - monotonic())
+            left = deadline.left
             try:
                 informer.wait_synced(left)
             except KindexError as error:

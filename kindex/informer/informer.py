@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import threading
-from time import monotonic
 from typing import TYPE_CHECKING, Any, Generic, Literal, Self, TypeVar, Unpack, overload
 
+from kindex.deadlines import Deadline
 from kindex.informer.conduct import Settings, checked_namespace
 from kindex.informer.currency import Comparison
 from kindex.informer.informing import AnyInformer
@@ -176,11 +176,11 @@ class Informer(AnyInformer[T, ThreadDriver[T]], Generic[T]):
             driver.thread.start()
         return self
 
-    def stop(self, wait_seconds: float = 1.0) -> None:
+    def stop(self, wait_seconds: float | None = 1.0) -> None:
         """End it, at whatever moment: nothing more is asked, stored or told. What it has can still be read.
 
         Waits for its threads, which end at once, but for a handler that is in the middle of a call: for at most
-        *wait_seconds*. A handler may call this, and then there is no waiting. May be done again.
+        *wait_seconds*, None for ever. A handler may call this, and then there is no waiting. May be done again.
         """
         self._end()
         self._join(wait_seconds)
@@ -211,10 +211,10 @@ class Informer(AnyInformer[T, ThreadDriver[T]], Generic[T]):
             NotReachedError: it has not, in time; it says what is missing. The cause is what went wrong last.
             NotSyncedError: it has not even synced.
         """
-        deadline = None if timeout_seconds is None else monotonic() + timeout_seconds
+        deadline = Deadline(timeout_seconds)
         self._wait_synced(timeout_seconds)
         for comparison in self._comparisons():
-            left = None if deadline is None else deadline - monotonic()
+            left = deadline.left
             asking = threading.Thread(
                 target=self._ask, args=(comparison,), name=f"kindex-{self._name}-current", daemon=True
             )

@@ -8,11 +8,11 @@ from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from math import inf
 from random import randrange
-from time import monotonic
 from typing import Any, Generic, TypeVar
 
 import msgspec
 
+from kindex.deadlines import Deadline
 from kindex.decoding import Decoder, LazyDecoder
 from kindex.errors import InformerError, NotReachedError, NotSyncedError, ObjectBudgetError, SyncTimeoutError
 from kindex.forks import tell_when_forked
@@ -350,11 +350,11 @@ class AnyInformer(Generic[T, D]):
         Raises:
             NotReachedError: it is not.
         """
-        deadline = None if timeout_seconds is None else monotonic() + timeout_seconds
+        deadline = Deadline(timeout_seconds)
         try:
             self._bells.wait_until(lambda: comparison.settled or self._stopped, timeout_seconds)
             if comparison.request is None:
-                left = None if deadline is None else max(0.0, deadline - monotonic())
+                left = deadline.left
                 with suppress(NotReachedError):
                     reached = self._store.wait_until(lambda _: self._caught_up_or_over(comparison), left)
                     if reached == "caught up":
@@ -382,14 +382,14 @@ class AnyInformer(Generic[T, D]):
         """Give the threads that end with it, but for those of handlers."""
         return [] if self._resyncing is None else [self._resyncing.thread]
 
-    def _join(self, wait_seconds: float) -> None:
+    def _join(self, wait_seconds: float | None) -> None:
         """Wait for all threads, for so long at most; not where one of them asks."""
         threads = self._threads()
         if threading.current_thread() in threads or any(each.calling for each in self._ending):
             return
-        deadline = monotonic() + wait_seconds
+        deadline = Deadline(wait_seconds)
         for join in [each.join for each in threads] + [each.join for each in self._ending]:
-            join(max(0.0, deadline - monotonic()))
+            join(deadline.left)
 
     def _check_usable(self) -> None:
         if self._forked is not None:

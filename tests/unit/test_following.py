@@ -256,7 +256,7 @@ def test_timeouts_are_kept(
     follower = store.follow(replay=False)
     for act, nothing in ((follower.next, None), (follower.take, [])):
         still = Still(early=early)
-        monkeypatch.setattr("kindex.following.monotonic", still.monotonic)
+        monkeypatch.setattr("kindex.deadlines.monotonic", still.monotonic)
         follower._inbox.bell = still  # type: ignore[assignment]  # as far as it is used
         assert act(timeout) == nothing
         assert still.asked == asked
@@ -267,7 +267,7 @@ def test_what_is_there_is_given_without_waiting(monkeypatch: pytest.MonkeyPatch)
     store = filled("a", "b")
     follower = store.follow()
     still = Still()
-    monkeypatch.setattr("kindex.following.monotonic", still.monotonic)
+    monkeypatch.setattr("kindex.deadlines.monotonic", still.monotonic)
     follower._inbox.bell = still  # type: ignore[assignment]  # as far as it is used
     assert follower.next(0) is not None
     assert follower.next(-1) is not None

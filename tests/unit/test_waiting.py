@@ -209,7 +209,7 @@ class Clock:
         self.now = 100.0
         self.asked: list[float | None] = []
         self.act: Callable[[], object] | None = None
-        patched.setattr("kindex.waiting.monotonic", lambda: self.now)
+        patched.setattr("kindex.deadlines.monotonic", lambda: self.now)
         patched.setattr("kindex.waiting.SimpleQueue", lambda: self)
 
     def empty(self) -> bool:
