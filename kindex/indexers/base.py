@@ -153,7 +153,7 @@ class Indexer(AnyIndexer[T_contra], Generic[T_contra, K]):
             result = self.function(obj)
         except Exception as error:  # noqa: BLE001 - a user's function may raise anything
             return self._failed(IndexFunctionError, obj, key, error)
-        if type(result) is str:
+        if result is None or type(result) is str:
             return result
         try:
             return filing_of(result)

@@ -23,8 +23,12 @@ class FieldValues:
 
     paths: tuple[JsonPath, ...]
 
-    def __call__(self, obj: object) -> list[str]:
-        """Give the texts at all the paths of *obj*."""
+    def __call__(self, obj: object) -> str | list[str] | None:
+        """Give the texts at all the paths of *obj*; the one text, or None, where there is one path to one value."""
+        paths = self.paths
+        if len(paths) == 1 and not paths[0].plural:  # as nearly always: no list for each object
+            value = paths[0].first(obj)
+            return value if value is None or type(value) is str else text_of(value)
         return [text_of(value) for path in self.paths for value in path.values(obj)]
 
 
