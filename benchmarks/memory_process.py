@@ -21,7 +21,7 @@ from unittest.mock import patch
 from pyroaring import BitMap
 
 import kindex.footprints
-import kindex.memory
+import kindex.measuring
 from benchmarks.memory_shapes import SIZE, Shape
 from benchmarks.workloads import pods
 from kindex import FieldIndexer, LabelIndexer, ObjectKey, SortedIndexer, Store
@@ -54,7 +54,7 @@ def as_requested() -> Iterator[None]:
     slot, number, pair = 32, sys.getsizeof(1 << 16), sys.getsizeof(("", ""))
     with (
         patch.multiple(kindex.footprints, allocated=same, INT_BYTES=number),
-        patch.multiple(kindex.memory, allocated=same, bitmap_bytes=of_python, INT_BYTES=slot, PAIR_BYTES=pair),
+        patch.multiple(kindex.measuring, allocated=same, bitmap_bytes=of_python, INT_BYTES=slot, PAIR_BYTES=pair),
     ):
         yield
 

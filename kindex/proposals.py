@@ -11,7 +11,7 @@ from kindex.forecasts import forecast
 from kindex.indexers.base import Indexer
 from kindex.indexers.fields import FieldIndexer
 from kindex.indexers.labels import ANNOTATIONS, LABELS, AnnotationIndexer, LabelIndexer, LabelKey
-from kindex.memory import measure
+from kindex.measuring import measure
 from kindex.near_unique import NEAR_UNIQUE
 from kindex.operations import FEW
 from kindex.paths import JsonPath

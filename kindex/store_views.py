@@ -8,7 +8,8 @@ from kindex.filters import Filter
 from kindex.following import Follower
 from kindex.handlers import Handlers, Registration, checked_handlers, name_of
 from kindex.keys import ObjectKey
-from kindex.memory import IndexSize, MemoryReport, measure, sizes
+from kindex.measuring import measure, sizes
+from kindex.memory import IndexSize, MemoryReport
 from kindex.observing import Ignored
 from kindex.snapshots import Snapshot, take
 from kindex.views import View, check_scope, key_named

@@ -24,7 +24,7 @@ from kindex import (
     SortedIndexer,
     Store,
 )
-from kindex.memory import measure
+from kindex.measuring import measure
 from tests.locks import owned
 from tests.pods import Pod, pod
 
