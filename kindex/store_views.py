@@ -121,7 +121,7 @@ class StoreView(View[T]):
             label_selector: as for ``select``.
             field_selector: as for ``select``.
             where: a predicate, which runs where the follower is read; or a term, or a label selector.
-            replay: whether an Added for each object that there is comes first.
+            replay: whether an Added for each object comes first, as it is when the follower is first asked.
             overflow: ``"merge"`` the changes of a key that were not taken yet, or ``"close"`` when many wait.
 
         Raises:
