@@ -95,6 +95,16 @@ class AnyInformer(Generic[T, D]):
         return self._synced
 
     @property
+    def stopped(self) -> bool:
+        """Whether it was stopped, for good."""
+        return self._stopped
+
+    @property
+    def over(self) -> bool:
+        """Whether nobody drives it any more: it was stopped, or could not go on, and ``last_error`` says why."""
+        return self._over()
+
+    @property
     def live(self) -> bool:
         """Whether it follows its source now: by the clock, and not by a thread that may be blocked."""
         drivers = self._concerned()
