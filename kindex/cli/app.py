@@ -21,6 +21,7 @@ from typer.core import TyperGroup
 from kindex.cli.analyze import AnalysisOutput, Wanted, analyses, printed_analyses
 from kindex.cli.cluster import Cluster, ClusterError
 from kindex.cli.demo import run_demo
+from kindex.cli.doctor import findings_of, paragraph, versions
 from kindex.cli.documents import InputError, size_of
 from kindex.cli.inputs import inputs_of
 from kindex.cli.printing import Output, PlanOutput, printed, printed_plans
@@ -31,6 +32,7 @@ from kindex.errors import KindexError, PathSyntaxError, QueryError, SelectorSynt
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
+    from kindex.cli.doctor import Finding
     from kindex.cli.query import Kinds
 
 BAD_INPUT: Final = 1
@@ -283,6 +285,34 @@ def analyze(
 
 
 @app.command()
+def doctor(
+    kind: Annotated[
+        str, typer.Argument(metavar="[KIND]", help="What to ask for, such as pods or deployments.apps.")
+    ] = "pods",
+    *,
+    kubeconfig: _Kubeconfig = None,
+    context: _Context = None,
+    namespace: _Namespaces = None,
+    verbose: _Verbose = False,  # noqa: ARG001 - its callback takes it
+) -> None:
+    """Say whether a cluster can be followed from here, with what, and which rights there are.
+
+    Tries what an informer does: it asks for the server's version, lists one object, and opens watches for a moment.
+    The last paragraph is for a bug report, and names nothing of the cluster. Ends with 1 if something that is needed
+    does not work.
+    """
+    print(versions(), flush=True)
+    findings: list[Finding] = []
+    for finding in findings_of(kubeconfig, context, kind, _each(namespace)):
+        print(finding, flush=True)
+        findings.append(finding)
+    print(f"\nFor a bug report:\n{paragraph(findings)}", flush=True)
+    for finding in findings:
+        if finding.error is not None:
+            raise finding.error
+
+
+@app.command()
 def demo(
     *,
     pods: Annotated[int, typer.Option(min=1, help="How many pods the cluster has.")] = 20_000,
@@ -372,6 +402,11 @@ def _watch(
         wanted = cluster.wanted(question.words, question.namespaces)
         for text in watched(question, cluster, wanted, output, say=_say, headers=headers, namespaces=namespaces):
             print(text, end="", flush=True)
+
+
+def _each(several: list[str] | None) -> list[str]:
+    """Take apart what is joined by commas, each once."""
+    return list(dict.fromkeys(name for names in several or () for name in names.split(",") if name))
 
 
 def _is_terminal(stream: TextIO) -> bool:

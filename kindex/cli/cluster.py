@@ -84,7 +84,7 @@ class Cluster:
             try:
                 served = self._discovery.find(word)
             except ResourceError as error:
-                raise QueryError(f"{self._place}: {error}") from error
+                raise QueryError(f"{self.place}: {error}") from error
             except SourceError as error:
                 raise self.error(error) from error
             within = tuple(namespaces) if namespaces and served.resource.namespaced is not False else None
@@ -127,11 +127,16 @@ class Cluster:
                 case ErrorKind.CREDENTIALS:
                     hint = " (what the kubeconfig says of the user has expired, or was never valid here)"
         text = " ".join(str(error).split())
-        return ClusterError(f"{self._place}: {text}{hint}")
+        return ClusterError(f"{self.place}: {text}{hint}")
 
     @property
-    def _place(self) -> str:
+    def place(self) -> str:
+        """Where it is."""
         return str(self.client.configuration.host)
+
+    def server_version(self) -> str:
+        """Give what its server says its version is; raises SourceError where it does not answer."""
+        return self._discovery.version()
 
     @contextmanager
     def _source(self, wanted: Wanted) -> Iterator[Callable[[str | None, int], Iterator[Sequence[RawObject]]]]:

@@ -49,6 +49,15 @@ class Discovery:
         """Cut what is under way, and ask no more."""
         self._asking.connections.close()
 
+    def version(self) -> str:
+        """Give what the server says its version is, such as ``v1.33.0``; empty if it says none.
+
+        Raises:
+            SourceError: the server does not tell.
+        """
+        found = self._document("/version").get("gitVersion")
+        return found if isinstance(found, str) else ""
+
     def find(self, word: str) -> Served:
         """Find what *word* names.
 

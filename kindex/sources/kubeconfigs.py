@@ -59,6 +59,24 @@ def client_of(kubeconfig: str | None = None, context: str | None = None) -> AnyA
     return client
 
 
+def way_of(kubeconfig: str | None = None, context: str | None = None) -> str:
+    """Say by which file and which context of it ``client_of`` would find its cluster.
+
+    Raises:
+        KubeconfigError: there is no file.
+    """
+    place = _place_of(kubeconfig)
+    if place is None:
+        return "the service account of this pod"
+    if context is None:
+        from kubernetes.config import list_kube_config_contexts  # noqa: PLC0415 - it takes a second
+
+        current: Any  # the client has no types
+        _, current = list_kube_config_contexts(place)  # type: ignore[no-untyped-call]
+        return f"{place}, its current context {current['name']}"
+    return f"{place}, context {context}"
+
+
 def _place_of(kubeconfig: str | None) -> str | None:
     """Give the files to read, as one text; None where there are none, and a cluster is around."""
     if kubeconfig is not None:
