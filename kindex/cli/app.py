@@ -19,6 +19,7 @@ from rich.progress import BarColumn, DownloadColumn, Progress, SpinnerColumn, Te
 from typer.core import TyperGroup
 
 from kindex.cli.analyze import AnalysisOutput, Wanted, analyses, printed_analyses
+from kindex.cli.bench import BenchOutput, run_bench
 from kindex.cli.cluster import Cluster, ClusterError
 from kindex.cli.demo import run_demo
 from kindex.cli.doctor import findings_of, paragraph, versions
@@ -84,7 +85,6 @@ app = typer.Typer(
     cls=_Group,
     help="Ask files of Kubernetes objects, or a cluster, by indexes.",
     no_args_is_help=True,
-    add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
@@ -97,6 +97,11 @@ def main() -> None:
             # JSON and YAML are UTF-8 wherever they are made; what no encoding has, such as odd file names, is escaped.
             stream.reconfigure(encoding="utf-8", errors="backslashreplace")
     app(prog_name="kindex")
+
+
+def _examples(*lines: str) -> str:
+    """Give what --help ends with; the mark keeps its lines as they are."""
+    return "\n".join(["\b", "Examples:", *(f"  {line}" for line in lines)])
 
 
 def _note_verbose(ctx: typer.Context, value: bool) -> bool:  # noqa: FBT001 - typer's
@@ -166,7 +171,14 @@ _Verbose = Annotated[
 ]
 
 
-@app.command()
+@app.command(
+    epilog=_examples(
+        "kindex query po -l app=web -n prod --context staging",
+        'kubectl get po -A -o json | kindex query - -l "tier in (gold,silver)" --explain',
+        "kindex query dump.json --field-selector spec.nodeName=n1 -o name",
+        "kindex query po -l app=web -w",
+    )
+)
 def query(
     arguments: _Arguments = None,
     *,
@@ -215,7 +227,12 @@ def query(
         print(text, end="")
 
 
-@app.command()
+@app.command(
+    epilog=_examples(
+        "kindex explain dump.json -l app=web --index app",
+        "kindex explain po --context staging --field-selector spec.nodeName=n1 --index spec.nodeName",
+    )
+)
 def explain(
     arguments: _Arguments = None,
     *,
@@ -238,7 +255,12 @@ def explain(
     print(printed_plans(found, output), end="")
 
 
-@app.command()
+@app.command(
+    epilog=_examples(
+        "kindex analyze po --context staging",
+        "kubectl get po -A -o json | kindex analyze - --model pods=150000 --paths spec.nodeName",
+    )
+)
 def analyze(
     arguments: _Arguments = None,
     *,
@@ -284,7 +306,12 @@ def analyze(
         console.print(line)
 
 
-@app.command()
+@app.command(
+    epilog=_examples(
+        "kindex doctor",
+        "kindex doctor deployments.apps --context staging -n prod,test",
+    )
+)
 def doctor(
     kind: Annotated[
         str, typer.Argument(metavar="[KIND]", help="What to ask for, such as pods or deployments.apps.")
@@ -301,9 +328,10 @@ def doctor(
     The last paragraph is for a bug report, and names nothing of the cluster. Ends with 1 if something that is needed
     does not work.
     """
+    question = _asking(namespace, None, None, None, None, None)(kind)
     print(versions(), flush=True)
     findings: list[Finding] = []
-    for finding in findings_of(kubeconfig, context, kind, _each(namespace)):
+    for finding in findings_of(kubeconfig, context, question.words, question.namespaces):
         print(finding, flush=True)
         findings.append(finding)
     print(f"\nFor a bug report:\n{paragraph(findings)}", flush=True)
@@ -312,7 +340,12 @@ def doctor(
             raise finding.error
 
 
-@app.command()
+@app.command(
+    epilog=_examples(
+        "kindex demo",
+        "kindex demo --pods 100000 --seconds 20",
+    )
+)
 def demo(
     *,
     pods: Annotated[int, typer.Option(min=1, help="How many pods the cluster has.")] = 20_000,
@@ -328,6 +361,22 @@ def demo(
     the indexes take.
     """
     run_demo(pods=pods, namespaces=namespaces, seconds=seconds, seed=seed, console=Console())
+
+
+@app.command(epilog=_examples("kindex bench", "kindex bench --pods 5000 -o json"))
+def bench(
+    *,
+    pods: Annotated[int, typer.Option(min=1, help="How many pods the largest cluster has.")] = 30_000,
+    output: Annotated[BenchOutput, typer.Option("--output", "-o", help="The form of the figures.")] = BenchOutput.TABLE,
+    seed: Annotated[int, typer.Option(help="Another seed is another cluster.")] = 1,
+    verbose: _Verbose = False,  # noqa: ARG001 - its callback takes it
+) -> None:
+    """Measure on this machine what an index is worth and what it costs, in about half a minute.
+
+    Three generated clusters, of which each has ten times the pods of the one before, are asked the same by index and
+    by looking at every pod, which must find the same. Then pods are written with indexes and without.
+    """
+    run_bench(pods=pods, seed=seed, output=output, console=Console(highlight=False), progress=Console(stderr=True))
 
 
 class _Access(NamedTuple):
@@ -402,11 +451,6 @@ def _watch(
         wanted = cluster.wanted(question.words, question.namespaces)
         for text in watched(question, cluster, wanted, output, say=_say, headers=headers, namespaces=namespaces):
             print(text, end="", flush=True)
-
-
-def _each(several: list[str] | None) -> list[str]:
-    """Take apart what is joined by commas, each once."""
-    return list(dict.fromkeys(name for names in several or () for name in names.split(",") if name))
 
 
 def _is_terminal(stream: TextIO) -> bool:

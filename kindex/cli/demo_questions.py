@@ -34,7 +34,9 @@ by_owner = OwnerIndexer(controller_only=True)
 
 
 @attrs.frozen
-class _Question:
+class Asked:
+    """A question, and both ways to its answer."""
+
     text: str
     by_index: Callable[[], Found]
     by_scan: Callable[[], Found]
@@ -48,49 +50,50 @@ def questions_table(cluster: Cluster, store: RawStore) -> Table:
     table = Table("question", title="The same pods, by index and by looking at every pod", title_justify="left")
     for heading in ("pods", "by index", "by scan", "times faster"):
         table.add_column(heading, justify="right")
-    for question in _questions(cluster, store):
+    for question in questions(cluster, store):
         found, wanted = question.by_index(), question.by_scan()
         assert sorted(map(id, found)) == sorted(map(id, wanted)), question.text
-        quick, slow = _seconds(question.by_index, least=0.05), _seconds(question.by_scan, least=0.0)
+        quick, slow = seconds_of(question.by_index, least=0.05), seconds_of(question.by_scan, least=0.0)
         table.add_row(question.text, f"{len(found):,}", duration(quick), duration(slow), f"{slow / quick:,.0f}")
     return table
 
 
-def _questions(cluster: Cluster, store: RawStore) -> Iterator[_Question]:
+def questions(cluster: Cluster, store: RawStore) -> Iterator[Asked]:
+    """Give the questions to a cluster, whose pods *store* has; it has the indexers of this module."""
     pods = cluster.pods
     app, namespace = most_common_app(cluster)
-    yield _Question(
+    yield Asked(
         f"app={app}",
         lambda: store.select(label_selector=f"app={app}"),
         lambda: [pod for pod in pods if _labels(pod).get("app") == app],
     )
-    yield _Question(
+    yield Asked(
         f"app={app} in namespace {namespace}",
         lambda: store.select(namespace=namespace, label_selector=f"app={app}"),
         lambda: [pod for pod in pods if _in(pod, namespace) and _labels(pod).get("app") == app],
     )
-    yield _Question(
+    yield Asked(
         "tier in (backend,cache),app",
         lambda: store.select(label_selector="tier in (backend,cache),app"),
         lambda: [pod for pod in pods if _labels(pod).get("tier") in ("backend", "cache") and "app" in _labels(pod)],
     )
     node = Counter(pod["spec"]["nodeName"] for pod in pods if "nodeName" in pod["spec"]).most_common(1)
     node_name = node[0][0] if node else ""
-    yield _Question(
+    yield Asked(
         f"on node {node_name}",
         lambda: store.select(by_node.at(node_name)),
         lambda: [pod for pod in pods if pod["spec"].get("nodeName") == node_name],
     )
     owner = max(cluster.replica_sets, key=lambda owner: int(owner["spec"]["replicas"]), default=None)
     if owner is not None:
-        yield _Question(
+        yield Asked(
             f"of ReplicaSet {owner['metadata']['name']}",
             lambda: store.select(by_owner.at(owner)),
             lambda: [pod for pod in pods if _is_controlled_by(pod, owner["metadata"]["uid"])],
         )
     services = [service for service in cluster.services if service["spec"].get("selector")][:_SERVICES]
     if services:
-        yield _Question(
+        yield Asked(
             f"of {len(services)} services, one by one",
             lambda: [pod for service in services for pod in _selected_by(service, store)],
             lambda: [pod for service in services for pod in _selected_among(service, pods)],
@@ -127,7 +130,7 @@ def _selected_among(service: RawObject, pods: Found) -> Found:
     return [pod for pod in pods if _in(pod, namespace) and wanted <= _labels(pod).items()]
 
 
-def _seconds(call: Callable[[], object], *, least: float) -> float:
+def seconds_of(call: Callable[[], object], *, least: float) -> float:
     """Give the median of three runs at least, and of as many as fit into *least* seconds."""
     times: list[float] = []
     while len(times) < 3 or sum(times) < least:

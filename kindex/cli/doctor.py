@@ -79,7 +79,9 @@ def paragraph(findings: Iterable[Finding]) -> str:
     return "; ".join([versions(), *told])
 
 
-def findings_of(kubeconfig: str | None, context: str | None, word: str, namespaces: Sequence[str]) -> Iterator[Finding]:
+def findings_of(
+    kubeconfig: str | None, context: str | None, words: Sequence[str], namespaces: Sequence[str]
+) -> Iterator[Finding]:
     """Find the cluster, and examine it."""
     try:
         cluster = Cluster.of(kubeconfig, context)
@@ -88,11 +90,11 @@ def findings_of(kubeconfig: str | None, context: str | None, word: str, namespac
         return
     with cluster:
         yield Finding("kubeconfig", "ok", way_of(kubeconfig, context))
-        yield from examine(cluster, word, namespaces)
+        yield from examine(cluster, words, namespaces)
 
 
-def examine(cluster: Cluster, word: str, namespaces: Sequence[str]) -> Iterator[Finding]:
-    """Ask the cluster what an informer of a kind would, one thing after the other; ends where nothing else can work.
+def examine(cluster: Cluster, words: Sequence[str], namespaces: Sequence[str]) -> Iterator[Finding]:
+    """Ask the cluster what informers of the kinds would, one thing after the other; ends where nothing else can work.
 
     Lists one object, and opens two watches for a moment. Changes nothing.
     """
@@ -101,7 +103,7 @@ def examine(cluster: Cluster, word: str, namespaces: Sequence[str]) -> Iterator[
     if server.error is not None:
         return
     try:
-        wanted = cluster.wanted([word], namespaces)[0]
+        kinds = cluster.wanted(words, namespaces)
     except QueryError as error:
         yield Finding("kind", "failed", str(error), "there is none of this name", error)
         return
@@ -109,8 +111,9 @@ def examine(cluster: Cluster, word: str, namespaces: Sequence[str]) -> Iterator[
         cause = error.__cause__
         yield _failed("kind", error, _told(cause) if isinstance(cause, SourceError) else "")
         return
-    for namespace in wanted.namespaces or (None,):
-        yield from _of_kind(cluster, wanted, namespace)
+    for wanted in kinds:
+        for namespace in wanted.namespaces or (None,):
+            yield from _of_kind(cluster, wanted, namespace)
 
 
 def _of_server(cluster: Cluster) -> Finding:

@@ -7,6 +7,7 @@ import errno
 import io
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -246,3 +247,57 @@ def test_without_the_extra_the_command_says_what_to_install(monkeypatch: pytest.
     monkeypatch.undo()
     assert ended.value.code == 2
     assert "pip install 'kube-kindex[cli]'" in stderr.getvalue()
+
+
+# --- help, completion, colours ----------------------------------------------------------------------------------------
+
+COMMANDS = ["query", "explain", "analyze", "doctor", "demo", "bench"]
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_help_ends_with_examples(command: str) -> None:
+    """--help of each command has examples, a line each, of options that there are."""
+    code, out, _ = _run(command, "--help")
+    assert code == 0
+    text, _, examples = out.partition("Examples:\n")
+    lines = [line.strip() for line in examples.splitlines() if line.strip()]
+    assert lines
+    for line in lines:
+        assert f"kindex {command}" in line
+        for option in re.findall(r"(?<= )--?[a-z-]+", line.partition("kindex ")[2]):
+            assert re.search(rf"{option}\b", text), option
+
+
+def test_help_names_every_command() -> None:
+    """--help lists the commands that have tests here, and no other."""
+    commands = [each.name or each.callback.__name__ for each in app.registered_commands if each.callback]
+    assert sorted(commands) == sorted(COMMANDS)
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_shells_can_complete(shell: str) -> None:
+    """A shell that asks for it gets a script, and then the names of commands."""
+    environment = {**os.environ, "_KINDEX_COMPLETE": f"source_{shell}"}
+    command = [sys.executable, "-m", "kindex"]
+    done = subprocess.run(command, capture_output=True, check=True, env=environment)  # noqa: S603 - our own
+    assert b"_KINDEX_COMPLETE" in done.stdout
+    environment = {**os.environ, "_KINDEX_COMPLETE": "complete_bash", "COMP_WORDS": "kindex an", "COMP_CWORD": "1"}
+    done = subprocess.run(command, capture_output=True, check=True, env=environment)  # noqa: S603 - our own
+    assert done.stdout.split() == [b"analyze"]
+
+
+@pytest.mark.parametrize(("variables", "coloured"), [({}, True), ({"NO_COLOR": "1"}, False), ({"TERM": "dumb"}, False)])
+def test_colours_are_for_terminals_that_want_them(
+    variables: dict[str, str], coloured: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A terminal shows colours, unless NO_COLOR is set or it has none; what is no terminal gets none."""
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    monkeypatch.setattr("kindex.cli.bench._ASKED_SECONDS", 0.0)
+    assert "\x1b" not in "".join(_run("bench", "--pods", "1")[1:])
+    monkeypatch.setenv("TERM", "xterm-256color")
+    for name, value in variables.items():
+        monkeypatch.setenv(name, value)
+    shown = io.StringIO()
+    monkeypatch.setattr(command_line, "Console", lambda **_: Terminal(file=shown, force_terminal=True))
+    assert _run("bench", "--pods", "1")[0] == 0
+    assert bool(re.search(r"\x1b\[(?:\d+;)*3[0-9]", shown.getvalue())) is coloured

@@ -212,6 +212,21 @@ def test_a_kind_that_there_is_not(kubeconfig: str) -> None:
     assert "frobs" not in report
 
 
+def test_several_kinds(kubeconfig: str, server: ApiServer) -> None:
+    """Kinds are joined by commas, as for a query, and each is tried."""
+    assert _doctor("po,widgets.acme.io", "--kubeconfig", kubeconfig)[0] == 0
+    lists = [each.path for each in server.requests if each.verb == "list"]
+    assert lists == ["/api/v1/pods", "/apis/acme.io/v1/widgets"]
+
+
+def test_a_namespace_that_is_empty_is_a_slip(kubeconfig: str, server: ApiServer) -> None:
+    """Slips in options are told before anything is asked."""
+    result = CliRunner().invoke(app, ["doctor", "--kubeconfig", kubeconfig, "-n", ""])
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert result.stderr.startswith("error: a namespace is empty")
+    assert server.requests == []
+
+
 def test_it_finds_what_kubectl_finds(kubeconfig: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """$KUBECONFIG with several files, of which some are missing, is what it says."""
     monkeypatch.setenv("KUBECONFIG", os.pathsep.join(["absent.yaml", kubeconfig]))
