@@ -67,6 +67,7 @@ def run_bench(*, pods: int, seed: int, output: BenchOutput, console: Console, pr
     Both ways to an answer must find the same; it would be a bug in kindex if not, and the bench would end with it.
     """
     answered: list[Answered] = []
+    written: list[Written] = []
     with progress.status("") as status, without_collector():
         for size in sorted({max(1, pods // 100), max(1, pods // 10), pods}):
             status.update(f"{size:,} pods: making them")
@@ -75,8 +76,9 @@ def run_bench(*, pods: int, seed: int, output: BenchOutput, console: Console, pr
             store.replace(cluster.pods)
             status.update(f"{size:,} pods: asking")
             answered += _asked(size, cluster, store)
-        status.update(f"{pods:,} pods: writing")
-        written = list(_written(cluster.pods))
+            if size == pods:
+                status.update(f"{size:,} pods: writing")
+                written = list(_written(cluster.pods))
     if output is BenchOutput.JSON:
         console.print(json.dumps(_as_data(answered, written), indent=2), markup=False, soft_wrap=True)
         return

@@ -12,7 +12,7 @@ from weakref import ref
 
 from kindex.errors import KindexError
 from kindex.forks import tell_when_forked
-from kindex.memory import measure, sizes
+from kindex.measuring import measure, sizes
 from kindex.metrics.queries import Names, QueryCounts
 from kindex.watching import watch
 

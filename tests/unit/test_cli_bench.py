@@ -55,7 +55,7 @@ def test_a_difference_ends_it(monkeypatch: pytest.MonkeyPatch) -> None:
 
     def wrong(*arguments: object) -> object:
         for question in right(*arguments):  # type: ignore[arg-type]  # as they come
-            yield asked.Asked(question.text, lambda: [], question.by_scan)
+            yield asked.Asked(question.text, list, question.by_scan)
 
     monkeypatch.setattr(bench, "questions", wrong)
     code, out, err = _bench("--pods", "300")

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterator
 from typing import Any
 from wsgiref.validate import validator
 
 import pytest
 
-from kindex import Informer, InformerError, InformerGroup
+from kindex import AsyncInformerGroup, Informer, InformerError, InformerGroup
 from kindex.health import probe
 from kindex.testing import FakeSource
 from tests.informers import Blocking, fails, no_thread_left, until
@@ -173,6 +174,18 @@ def test_head_has_no_body_and_other_methods_are_refused() -> None:
     assert (status, text) == ("503 Service Unavailable", "")
     assert headers["Content-Length"] == str(len("pods: not started\n"))
     assert _asked(ready, "POST")[0] == "405 Method Not Allowed"
+
+
+def test_a_group_of_asyncio() -> None:
+    """A probe may ask from another thread than the loop's."""
+
+    async def main() -> tuple[str, dict[str, str], str]:
+        group = AsyncInformerGroup()
+        await group.informer(FakeSource([pod("a")], name="pods"))
+        async with group:
+            return await asyncio.to_thread(_asked, probe(group))
+
+    assert asyncio.run(main())[0] == "200 OK"
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import gc
 import json
 import re
@@ -17,7 +18,7 @@ import yaml
 from prometheus_client import CollectorRegistry, Gauge, generate_latest
 from prometheus_client.parser import text_string_to_metric_families
 
-from kindex import Budget, FieldIndexer, Indexer, Informer, InformerGroup, LabelIndexer, Store
+from kindex import AsyncInformer, Budget, FieldIndexer, Indexer, Informer, InformerGroup, LabelIndexer, Store
 from kindex.metrics import Metrics, MetricsError
 from kindex.metrics.queries import QueryCounts
 from kindex.metrics.table import METRICS
@@ -428,6 +429,69 @@ def test_a_query_while_another_thread_counts_waits_for_nobody() -> None:
         done.set()
         holder.join()
         assert _scraped(registry)["kindex_queries_total", "app", "pods"] == 1
+
+
+def test_a_query_amid_the_counting_is_counted_too() -> None:
+    """A finalizer that queries while its thread counts neither hangs nor gets lost."""
+    store, registry = _store(10), CollectorRegistry()
+    with Metrics(store, registry=registry) as metrics:
+        counts: QueryCounts = metrics._subjects[0]._counts
+        real = counts._name
+
+        def finalizing(use: Any) -> str:
+            counts._name = real  # type: ignore[method-assign]  # once
+            store.count(label_selector="app=app-2")
+            return real(use)
+
+        counts._name = finalizing  # type: ignore[method-assign]  # as the collector might call anything there
+        store.count(label_selector="app=app-1")
+        assert _scraped(registry)["kindex_queries_total", "app", "pods"] == 2
+
+
+def test_a_child_process_counts_on() -> None:
+    """A fork while another thread counts, measures or registers leaves no lock taken in the child."""
+    store, registry = _store(10), CollectorRegistry()
+    with Metrics(store, registry=registry) as metrics:
+        [subject] = metrics._subjects
+        taken, done = threading.Event(), threading.Event()
+
+        def holding() -> None:
+            with metrics._lock, subject._lock, subject._counts._lock:
+                taken.set()
+                done.wait(10)
+
+        holder = threading.Thread(target=holding)
+        holder.start()
+        assert taken.wait(10)
+        for each in (metrics, subject, subject._counts):
+            each.forked()  # as in a child, where the holder is not
+        store.count(label_selector="app=app-1")
+        assert _scraped(registry)["kindex_queries_total", "app", "pods"] == 1
+        done.set()
+        holder.join()
+
+
+def test_an_informer_of_asyncio() -> None:
+    """It has the same metrics, and a scrape may come from another thread than its loop's."""
+    registry = CollectorRegistry()
+
+    async def main() -> dict[tuple[str, ...], float]:
+        informer = AsyncInformer(FakeSource([pod("a")], name="pods"))
+        with Metrics(informer, registry=registry):
+            async with informer:
+                return await asyncio.to_thread(_scraped, registry)
+
+    found = asyncio.run(main())
+    assert found["kindex_informer_synced", "pods"] == found["kindex_store_objects", "pods"] == 1
+
+
+def test_a_version_that_is_no_number_is_not_shown() -> None:
+    """Resource versions are text; a gauge takes those that are numbers."""
+    registry = CollectorRegistry()
+    informer = Informer(FakeSource([pod("a")], name="pods"))
+    with Metrics(informer, registry=registry), informer:
+        informer._store.bookmark("v-12")
+        assert ("kindex_informer_store_resource_version", "pods") not in _scraped(registry)
 
 
 def test_without_the_extra_the_import_says_what_to_install() -> None:
