@@ -47,6 +47,7 @@ class Metrics(Collector):
         registry: of prometheus-client, such as its ``REGISTRY``.
         memory_seconds: how old a count of bytes may be; None: bytes are never counted.
         max_indexes: of so many indexes of a store each has a name of its own; the rest are ``(others)`` together.
+        queries: whether to count them, at some microseconds each; scans are counted anyway.
         clock: gives seconds.
 
     Raises:
@@ -67,11 +68,17 @@ class Metrics(Collector):
         registry: CollectorRegistry,
         memory_seconds: float | None = 60.0,
         max_indexes: int = 1_000,
+        queries: bool = True,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         if isinstance(max_indexes, bool) or not isinstance(max_indexes, int) or max_indexes < 1:
             raise MetricsError(f"max_indexes is a number of indexes, 1 or more, not {max_indexes!r}")
-        self._settings: dict[str, Any] = {"memory_seconds": memory_seconds, "max_indexes": max_indexes, "clock": clock}
+        self._settings: dict[str, Any] = {
+            "memory_seconds": memory_seconds,
+            "max_indexes": max_indexes,
+            "queries": queries,
+            "clock": clock,
+        }
         self._lock = threading.RLock()  # guards what follows; no lock of a store is taken under it
         self._subjects: list[Subject] = []
         self._groups: list[AnyGroup[Any]] = []

@@ -47,6 +47,7 @@ class Subject:
         informer: that fills it; None where somebody else does.
         memory_seconds: how old a count of bytes may be; None: bytes are never counted.
         max_indexes: of so many indexes each has a name of its own.
+        queries: whether to count them.
         clock: the time.
     """
 
@@ -58,6 +59,7 @@ class Subject:
         *,
         memory_seconds: float | None,
         max_indexes: int,
+        queries: bool,
         clock: Callable[[], float],
     ) -> None:
         self.name = name
@@ -67,7 +69,8 @@ class Subject:
         self._clock = clock
         self._names = Names(max_indexes)
         self._counts = QueryCounts(self._names)
-        watch(core, self._counts)
+        if queries:
+            watch(core, self._counts)
         self._lock = threading.Lock()  # guards what follows: two scrapes measure once
         self._measured: tuple[float, MemoryReport] | None = None
         tell_when_forked(self)

@@ -11,6 +11,9 @@ import yaml
 from typer.testing import CliRunner
 
 from kindex.cli.app import app
+from kindex.sources.base import ListRequest
+from kindex.sources.client import ClientSource
+from kindex.sources.kubeconfigs import way_of
 from kindex.testing import ApiServer, Resource
 from kindex.testing.api_server.watching import WatchOptions
 
@@ -188,6 +191,29 @@ def test_a_server_that_ignores_what_it_does_not_know(
     code, verdicts, report, _ = _doctor("--kubeconfig", kubeconfig)
     assert (code, verdicts["WatchList"]) == (0, "no")
     assert "no end of initial events" in report
+
+
+def test_initial_events_that_end_in_an_error(kubeconfig: str, server: ApiServer) -> None:
+    """An ERROR event instead of the end of the initial events is a no, and no fault."""
+    server.faults.add("error", verb="watch", code=500, skip=1, times=1)
+    code, verdicts, report, _ = _doctor("--kubeconfig", kubeconfig)
+    assert (code, verdicts["WatchList"]) == (0, "no")
+    assert "WatchList: no (server, 500)" in report
+
+
+def test_a_server_that_ignores_the_limit(kubeconfig: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two objects where one was asked for, and no token, is a server without pages."""
+    whole = ClientSource.list_page
+    monkeypatch.setattr(ClientSource, "list_page", lambda source, _: whole(source, ListRequest()))
+    code, verdicts, report, _ = _doctor("--kubeconfig", kubeconfig)
+    assert (code, verdicts["pages"]) == (0, "no")
+    assert "limit is ignored" in report
+
+
+def test_the_way_of_a_pod(monkeypatch: pytest.MonkeyPatch) -> None:
+    """In a pod without a kubeconfig it is the pod's own account."""
+    monkeypatch.setenv("KUBERNETES_SERVICE_HOST", "10.0.0.1")
+    assert way_of() == "the service account of this pod"
 
 
 def test_pages_need_two_objects(kubeconfig: str) -> None:

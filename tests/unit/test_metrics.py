@@ -118,6 +118,17 @@ def test_without_metrics_nobody_watches() -> None:
     assert store._core.watchers == []
 
 
+def test_queries_can_be_left_out() -> None:
+    """With ``queries=False`` nobody watches the store; scans are counted by itself."""
+    store, registry = _store(100), CollectorRegistry()
+    with Metrics(store, registry=registry, queries=False):
+        assert store._core.watchers == []
+        store.select(label_selector="tier=nobody")
+        found = _scraped(registry)
+    assert found["kindex_scans_total", "pods"] == 1
+    assert not [key for key in found if key[0] == "kindex_queries_total"]
+
+
 def test_bytes_are_counted_now_and_then(monkeypatch: pytest.MonkeyPatch) -> None:
     """Scrapes within ``memory_seconds`` count bytes once; each index and key has its own."""
     measured: list[object] = []
