@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import os
+import signal
 import threading
 from typing import TYPE_CHECKING
 
@@ -15,6 +16,10 @@ if TYPE_CHECKING:
 
 # Before kindex is imported, for runs that do not come from the Makefile.
 os.environ.setdefault("KINDEX_VALIDATE", "1")
+
+# Shells start what runs in the background with ^C ignored, and so would be all processes of tests that are sent one.
+if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # No deadline: the time of an example is no claim of any test, and machines are shared.
 settings.register_profile("ci", deadline=None, suppress_health_check=[HealthCheck.too_slow], print_blob=True)
