@@ -36,6 +36,7 @@
     ├── SourceError(OSError)                 ``sources``: a list or a watch failed; its ``kind`` says what can be done
     ├── ResourceError(ValueError)            ``sources.resources``: something that cannot be listed
     ├── KubeconfigError(ValueError)          ``sources.kubeconfigs``: a kubeconfig that cannot be used
+    ├── MetricsError(ValueError)             ``metrics.subjects``: what cannot be measured, or not twice on a registry
     ├── ClockError(TimeoutError)             ``testing.clocks``: a ManualClock that waited in vain for other threads
     ├── ApiError(RuntimeError)               ``testing``: a request that ApiServer refuses
     ├── PatchError(ValueError)               ``testing.api_server.patches``: a JSON patch that does not fit
