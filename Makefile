@@ -72,11 +72,18 @@ bench-quick: $(READY)
 bench-memory: $(READY)
 	$(BIN)/python -P -m benchmarks.bench_memory $(ARGS)
 
-# The documents are Markdown; what they show is run.
-docs: $(READY)
-	$(PYTEST) -p no:benchmark tests/api/test_examples.py $(ARGS)
-	@echo "every example runs; read README.md and $(CURDIR)/docs/"
+DOCS := $(VENV)/.docs
+
+$(DOCS): pyproject.toml | $(READY)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[docs]'
+	@touch $@
+
+# What the documents show is run; then they become a site, and a warning is an error.
+docs: $(READY) $(DOCS)
+	$(PYTEST) -p no:benchmark tests/api/test_examples.py tests/api/test_documents.py $(ARGS)
+	$(BIN)/python -P -m sphinx --fail-on-warning --keep-going --fresh-env --quiet --builder html docs build/docs
+	@echo "read $(CURDIR)/build/docs/index.html"
 
 clean:
-	rm -rf build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache .coverage .benchmarks $(READY)
+	rm -rf build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache .coverage .benchmarks $(READY) $(DOCS)
 	find kindex tests benchmarks -name __pycache__ -type d -prune -exec rm -rf {} +
