@@ -1,6 +1,6 @@
 # One verb each; every verb makes .venv itself when it is missing. CI calls `make check` and `make test`.
 
-.PHONY: setup demo test check stress hunts bench bench-quick bench-memory docs clean
+.PHONY: setup demo test check stress hunts bench bench-quick bench-memory docs dist clean
 .DELETE_ON_ERROR:
 MAKEFLAGS += --no-print-directory
 
@@ -84,6 +84,12 @@ docs: $(READY) $(DOCS)
 	$(BIN)/python -P -m sphinx --fail-on-warning --keep-going --fresh-env --quiet --builder html docs build/docs
 	@echo "read $(CURDIR)/build/docs/index.html"
 
+# What would be uploaded: checked, and listed to be read.
+dist: $(READY) $(SITE)/.ready
+	$(BIN)/python -P -m twine check --strict dist/*
+	$(BIN)/python -P -m zipfile --list dist/*.whl
+	$(BIN)/python -P -m tarfile --list dist/*.tar.gz
+
 clean:
-	rm -rf build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache .coverage .benchmarks $(READY) $(DOCS)
+	rm -rf build dist .nox .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache .coverage .benchmarks $(READY) $(DOCS)
 	find kindex tests benchmarks -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -54,6 +54,8 @@ def interrupted_at(number: int, act: Callable[[], object], *, inside: str) -> bo
         return local
 
     before = sys.gettrace()
+    # CPython 3.12 tells of opcodes only if some frame has asked for them before the trace begins.
+    sys._getframe().f_trace_opcodes = True
     sys.settrace(enter)
     try:
         act()

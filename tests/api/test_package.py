@@ -9,6 +9,7 @@ import os
 import re
 import subprocess
 import sys
+import tarfile
 import tomllib
 from pathlib import Path, PurePosixPath
 
@@ -52,6 +53,36 @@ def test_the_wheel_holds_the_package_and_nothing_else() -> None:
     assert PurePosixPath("kindex/py.typed") in names
     assert any(name.name == "LICENSE" for name in names)
     assert not [name for name in names if name.parts[0] == "kindex" and "tests" in name.parts]
+
+
+@of_the_wheel
+def test_the_sdist_holds_what_a_packager_builds_and_tests() -> None:
+    """The sdist has the package, its tests, documents and licence; no results, no caches, no tools of the repository."""
+    archives = list((ROOT / "dist").glob("*.tar.gz"))
+    if not archives:
+        pytest.skip("only a wheel was built")
+    (archive,) = archives
+    with tarfile.open(archive) as opened:
+        names = [PurePosixPath(name) for name in opened.getnames()]
+    top = f"kube_kindex-{PROJECT['version']}"
+    assert {name.parts[0] for name in names} == {top}
+    inside = {str(name.relative_to(top)) for name in names}
+    expected = {"LICENSE", "Makefile", "PKG-INFO", "README.md", "docs/index.md", "kindex/py.typed", "pyproject.toml"}
+    assert expected - inside == set()
+    assert {str(path.relative_to(ROOT)) for path in (ROOT / "tests").rglob("*.py")} - inside == set()
+    unwanted = (".ci", ".git", ".github", ".nox", ".venv", "build", "dist")
+    assert [name for name in inside if name.split("/")[0] in unwanted or "__pycache__" in name] == []
+    assert [name for name in inside if name.startswith("benchmarks/results")] == []
+
+
+def test_the_table_of_support_names_the_versions_of_the_project() -> None:
+    """docs/support.md names each Python of the classifiers, and the floors of the clients."""
+    text = (ROOT / "docs" / "support.md").read_text()
+    pythons = [each.rpartition(" ")[2] for each in PROJECT["classifiers"] if re.fullmatch(r".*:: 3\.\d+", each)]
+    assert f"| CPython | {', '.join(pythons)} |" in text
+    (client,) = [each for each in PROJECT["dependencies"] if each.startswith("kubernetes>")]
+    assert client == "kubernetes>=28,!=36.0.0"
+    assert "| `kubernetes` | 28 and later, not 36.0.0 |" in text
 
 
 def test_public_names_are_sorted_and_there() -> None:
