@@ -36,7 +36,7 @@ def run_tests(session: nox.Session, pins: list[str]) -> None:
     """Install the wheel and what its tests need, and run them; the checkout comes last on the path."""
     built = Path(session.create_tmp()) / "dist"
     session.install("build", "hatchling>=1.27")
-    session.run("python", "-m", "build", "--no-isolation", "--wheel", "--outdir", str(built), silent=True)
+    session.run_install("python", "-m", "build", "--no-isolation", "--wheel", "--outdir", str(built), silent=True)
     wheel = max(built.glob("*.whl"), key=lambda path: path.stat().st_mtime)
     constraints = built / "constraints.txt"
     constraints.write_text("\n".join(pins))
@@ -44,7 +44,9 @@ def run_tests(session: nox.Session, pins: list[str]) -> None:
     tools = [each for each in needed if name_of(each) != PROJECT["name"]]
     session.install("--constraint", str(constraints), f"{wheel}[asyncio,cli,metrics]", *tools)
     # As an editable checkout stands: behind the wheel, for what the tests share.
-    packages = session.run("python", "-c", "import sysconfig; print(sysconfig.get_path('purelib'))", silent=True)
+    packages = session.run_install(
+        "python", "-c", "import sysconfig; print(sysconfig.get_path('purelib'))", silent=True
+    )
     (Path(str(packages).strip()) / "kindex_checkout.pth").write_text(f"{ROOT}\n")
     session.run(
         *("python", "-P", "-m", "pytest", "-p", "no:benchmark", *session.posargs),

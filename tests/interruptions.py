@@ -74,7 +74,8 @@ def _points(code: CodeType) -> frozenset[int]:
     for instruction in dis.get_instructions(code):
         if after_call:
             points.add(instruction.offset)
-        after_call = instruction.opname.startswith(("CALL", "RESUME"))
+        name = instruction.opname  # an intrinsic, of 3.12, calls nobody
+        after_call = name.startswith(("CALL", "RESUME")) and not name.startswith("CALL_INTRINSIC")
         if instruction.opname.startswith("JUMP_BACKWARD"):
             points.add(instruction.argval)
     return frozenset(points)
