@@ -11,6 +11,8 @@ import sys
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
+import pytest
+
 if TYPE_CHECKING:
     from collections.abc import Callable
     from types import CodeType, FrameType
@@ -27,6 +29,8 @@ def interrupted_at(number: int, act: Callable[[], object], *, inside: str) -> bo
 
     Points in what these functions call count too. Gives whether there was such a point; if not, *act* was completed.
     """
+    if sys.version_info >= (3, 13):
+        pytest.skip("CPython 3.13 does not tell of opcodes in a function whose first call is traced")
     left = number
     depth = 0
 
