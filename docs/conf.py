@@ -31,7 +31,6 @@ autodoc_typehints = "signature"
 autodoc_typehints_format = "short"
 autodoc_preserve_defaults = True
 autodoc_member_order = "bysource"
-autodoc_class_signature = "separated"
 napoleon_numpy_docstring = False
 napoleon_use_ivar = True
 
