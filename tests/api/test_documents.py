@@ -22,7 +22,7 @@ PAGES = [
 ]
 REFERENCE = "\n".join(path.read_text() for path in sorted((DOCS / "reference").glob("*.md")))
 # What users import besides kindex itself.
-PUBLIC = ("kindex", "kindex.indexers.networking", "kindex.sources", "kindex.testing")
+PUBLIC = ("kindex", "kindex.indexers.networking", "kindex.metrics", "kindex.sources", "kindex.testing")
 
 _FENCED = re.compile(r"^```.*?^```$", re.MULTILINE | re.DOTALL)
 _LINK = re.compile(r"\]\(([^)\s]+)\)")

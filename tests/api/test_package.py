@@ -57,7 +57,7 @@ def test_the_wheel_holds_the_package_and_nothing_else() -> None:
 
 @of_the_wheel
 def test_the_sdist_holds_what_a_packager_builds_and_tests() -> None:
-    """The sdist has the package, its tests, documents and licence; no results, no caches, no tools of the repository."""
+    """The sdist has the package, its tests, documents and licence; no results, no caches, no tools."""
     archives = list((ROOT / "dist").glob("*.tar.gz"))
     if not archives:
         pytest.skip("only a wheel was built")
