@@ -156,7 +156,7 @@ class InformerGroup(AnyGroup[Informer[Any]]):
 
 
 def _at_once(calls: dict[str, Callable[[], None]]) -> dict[str, Exception]:
-    """Make several calls, each in a thread of its own; give what they raised."""
+    """Make several calls, each in a thread of its own; give what they raised, in their order."""
     failed: dict[str, Exception] = {}
 
     def run(name: str, call: Callable[[], None]) -> None:
@@ -172,4 +172,4 @@ def _at_once(calls: dict[str, Callable[[], None]]) -> dict[str, Exception]:
         thread.start()
     for thread in threads:
         thread.join()
-    return failed
+    return {name: failed[name] for name in calls if name in failed}

@@ -235,7 +235,7 @@ def test_a_new_leader_waits_for_all_at_once() -> None:
         for source in sources[:2]:
             source.lose()
             source.add(pod("late"))
-        with pytest.raises(NotReachedError, match=r"'pods' has not caught up: 1 .*; informer 'nodes' has not"):
+        with pytest.raises(NotReachedError, match=r"'pods' has not caught up: .*; informer 'nodes' has not"):
             group.wait_current(0.05)
 
 
