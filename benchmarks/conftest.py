@@ -16,6 +16,12 @@ from kindex import FieldIndexer, LabelIndexer, Store
 SIZE = 150_000
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Add the options of the suite."""
+    parser.addoption("--quick", action="store_true", help="the suite's small sizes only")
+    parser.addoption("--huge", action="store_true", help="500,000 pods as well")
+
+
 @attrs.frozen
 class Shape:
     """One of client-go's measured parameter sets, all with ten labels."""
