@@ -43,6 +43,8 @@ QUESTIONS = (
     "exists",
     "namespace",
     "namespace and label",
+    "namespace and 2 labels",
+    "namespace and 3 labels",
     "field",
     "owner",
 )
@@ -168,6 +170,16 @@ def bench_count(benchmark: BenchmarkFixture, filled: Filled, name: str) -> None:
     """How many they are."""
     note(benchmark, filled, f"count: {name}")
     benchmark.extra_info["answer"] = benchmark(filled.subject.counter(asked(filled, name)))
+
+
+def bench_scan(benchmark: BenchmarkFixture, filled: Filled) -> None:
+    """One label, of a store that has no index."""
+    store: Store[RawObject] = Store(name="pods")
+    store.replace(filled.pods)
+    question = asked(filled, "1 label")
+    note(benchmark, filled, "scan: 1 label")
+    found = benchmark.pedantic(store.select, kwargs={"label_selector": question.selector}, rounds=5, warmup_rounds=1)
+    benchmark.extra_info["answer"] = len(found)
 
 
 def bench_explain(benchmark: BenchmarkFixture, filled: Filled) -> None:
@@ -364,6 +376,7 @@ def bench_relist(benchmark: BenchmarkFixture, filled: Filled) -> None:
 ONLY_KINDEX = {
     each.__name__
     for each in (
+        bench_scan,
         bench_explain,
         bench_tally,
         bench_snapshot,

@@ -169,7 +169,9 @@ def questions(made: list[RawObject]) -> dict[str, Question]:
         asked["notin"] = Question((equals[1], Requirement(label, "notin", tuple(others))))
     asked["exists"] = Question((Requirement(MARKED, "exists"),))
     asked["namespace"] = Question(namespace=metadata["namespace"])
-    asked["namespace and label"] = Question((equals[0],), namespace=metadata["namespace"])
+    for count, name in ((1, "label"), (2, "2 labels"), (3, "3 labels")):
+        if len(equals) >= count:
+            asked[f"namespace and {name}"] = Question(tuple(equals[:count]), namespace=metadata["namespace"])
     if node := probe["spec"].get("nodeName"):
         asked["field"] = Question(node=node)
     if references := metadata.get("ownerReferences"):
