@@ -94,7 +94,5 @@ def _of(workload: Any, bench: dict[str, Any]) -> list[Figure]:
         if name in bench:
             time = bench[name]["ns/op"]
             least = time.get("min", time["median"]) / 1e3
-            figures.append(
-                Figure(str(workload), operation, time["median"] / 1e3, least, bench[name].get("matched/op"))
-            )
+            figures.append(Figure(str(workload), operation, time["median"] / 1e3, least, bench[name].get("matched/op")))
     return figures
