@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import random
+import shlex
 from functools import lru_cache
 from typing import Any
 
@@ -14,6 +15,17 @@ from benchmarks.workloads import pods
 from kindex import FieldIndexer, LabelIndexer, Store
 
 SIZE = 150_000
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Add the options of the suite."""
+    parser.addoption("--quick", action="store_true", help="the suite's small sizes only")
+    parser.addoption("--huge", action="store_true", help="500,000 pods as well")
+
+
+def pytest_benchmark_update_json(config: pytest.Config, output_json: dict[str, Any]) -> None:
+    """Say in the figures how they were made."""
+    output_json["command"] = f"python -m pytest {shlex.join(config.invocation_params.args)}"
 
 
 @attrs.frozen

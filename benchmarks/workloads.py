@@ -35,13 +35,19 @@ def pods(
     together: bool = False,
     unique_labels: int = 0,
     nodes: int = 5_000,
+    per_owner: int = 0,
     seed: int = 1,
 ) -> list[RawObject]:
     """Make *n* small pods, the same for the same arguments.
 
     Labels are ``label-0`` ... with values ``value-0`` ...; each is drawn on its own, or, with *together*, once for the
     ten pods of a workload, which are then in one namespace too. *unique_labels* more, ``unique-0`` ..., have a value
-    that no other pod has.
+    that no other pod has. With *per_owner*, so many pods that are made one after the other name one ReplicaSet as
+    their owner.
+
+    They come in key order, by namespace and name, as a list of a server does; and since they are parsed in that order,
+    neighbours in the list are neighbours in memory. A store visits pods in key order: were they made in another one,
+    it would jump about in memory, and a scan take four times as long as after a real list.
 
     Every label value, name and UID is a string of its own: the pods are written as JSON and parsed, as those of a
     server are. Pods that shared their strings would take less memory than real ones do, and be compared faster, since
@@ -58,8 +64,7 @@ def pods(
     draw = random.Random(seed).random  # noqa: S311 - a shape, not a secret
     draw_value = _drawer(draw, values, distribution)
     names = [f"label-{number}" for number in range(labels)]
-    made: list[RawObject] = []
-    page: list[RawObject] = []
+    rows: list[RawObject] = []
     namespace, shared = "", dict[str, str]()
     for number in range(n):
         name = f"pod-{number:06d}"
@@ -67,7 +72,8 @@ def pods(
             namespace = f"namespace-{int(draw() * namespaces)}"
             shared = {label: f"value-{draw_value()}" for label in names}
         unique = {f"unique-{label}": f"{name}-{label}" for label in range(unique_labels)}
-        page.append(
+        owner = f"replicas-{number // per_owner:06d}" if per_owner else ""
+        rows.append(
             {
                 "apiVersion": "v1",
                 "kind": "Pod",
@@ -77,15 +83,21 @@ def pods(
                     "uid": f"{seed:08x}-0000-4000-a000-{number:012x}",
                     "resourceVersion": str(1_000_000 + number),
                     "labels": shared | unique,
+                    **({"ownerReferences": [_reference(owner)]} if owner else {}),
                 },
                 "spec": {"nodeName": f"node-{int(draw() * nodes)}"},
                 "status": {"phase": "Running"},
             }
         )
-        if len(page) == _PODS_PER_TEXT or number == n - 1:
-            made += msgspec.json.decode(msgspec.json.encode(page))
-            page = []
+    rows.sort(key=lambda pod: (pod["metadata"]["namespace"], pod["metadata"]["name"]))
+    made: list[RawObject] = []
+    for first in range(0, n, _PODS_PER_TEXT):
+        made += msgspec.json.decode(msgspec.json.encode(rows[first : first + _PODS_PER_TEXT]))
     return made
+
+
+def _reference(owner: str) -> RawObject:
+    return {"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": owner, "uid": f"uid-{owner}", "controller": True}
 
 
 def _drawer(draw: Callable[[], float], values: int, distribution: Distribution) -> Callable[[], int]:
