@@ -154,7 +154,7 @@ def of_all_sizes() -> Store[RawObject]:
     return store
 
 
-@pytest.mark.parametrize("operation", ["select", "select, answer not remembered", "count"])
+@pytest.mark.parametrize("operation", ["select", "select, after a change", "count"])
 @pytest.mark.parametrize("to", ANSWERS)
 def bench_answers(benchmark: BenchmarkFixture, to: int, operation: str) -> None:
     """Larger answers from one store."""
@@ -169,7 +169,7 @@ def bench_answers(benchmark: BenchmarkFixture, to: int, operation: str) -> None:
     first = store.select(label_selector=f"size={to}")[0]
 
     def changed() -> None:
-        # Out of the posting and in again: what was remembered of it is gone.
+        # Out of the posting and in again: nothing of the last answer is of use.
         moved = parsed_anew(first)
         moved["metadata"]["labels"]["size"] = "none"
         store.put(moved)
