@@ -1,6 +1,6 @@
 # One verb each; every verb makes .venv itself when it is missing. CI calls `make check` and `make test`.
 
-.PHONY: setup demo test check stress hunts bench bench-quick bench-memory docs dist clean
+.PHONY: setup demo test check stress hunts bench bench-parts bench-quick bench-memory docs dist clean
 .DELETE_ON_ERROR:
 MAKEFLAGS += --no-print-directory
 
@@ -59,14 +59,25 @@ stress: $(READY)
 hunts: $(READY)
 	KINDEX_HUNT_SECONDS=$${KINDEX_HUNT_SECONDS:-120} HYPOTHESIS_PROFILE=stress $(PYTEST) -p no:benchmark tests/stress $(ARGS)
 
-BENCH := $(BIN)/python -P -m pytest benchmarks -o python_files='bench_*.py' -o python_functions='bench_*'
+BENCH := $(BIN)/python -P -m pytest -o python_files='bench_*.py' -o python_functions='bench_*'
+SUITE := benchmarks/bench_suite.py benchmarks/bench_growth.py
+FIGURES := --benchmark-only --benchmark-columns=median,iqr,rounds --benchmark-sort=name
 
+# The suite, ten minutes: benchmarks/results/ and docs/benchmarks.md are written anew.
+# make bench ARGS=--huge asks 500,000 pods as well.
 bench: $(READY)
-	$(BENCH) --benchmark-only --benchmark-columns=median,iqr,rounds --benchmark-sort=name $(ARGS)
+	@mkdir -p build
+	$(BENCH) $(SUITE) $(FIGURES) --benchmark-max-time=0.1 --benchmark-json=build/benchmarks.json -q $(ARGS)
+	$(BIN)/python -P -m benchmarks.condense build/benchmarks.json
+	$(BIN)/python -P -m benchmarks.report
 
-# Each benchmark once, for its correctness rather than its figures.
+# What single parts cost; nothing is written: make bench-parts ARGS="-k reverse"
+bench-parts: $(READY)
+	$(BENCH) $(filter-out $(SUITE),$(wildcard benchmarks/bench_*.py)) $(FIGURES) $(ARGS)
+
+# Each benchmark once, the suite at its small sizes: for their correctness rather than their figures.
 bench-quick: $(READY)
-	$(BENCH) --benchmark-disable $(ARGS)
+	$(BENCH) benchmarks --quick --benchmark-disable $(ARGS)
 
 # What stores take against what they say: a process for each shape, some minutes.
 bench-memory: $(READY)

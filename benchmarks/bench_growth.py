@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from benchmarks.bench_suite import in_rounds, parsed_anew
+from benchmarks.bench_put import parsed_anew
+from benchmarks.bench_suite import in_rounds
 from benchmarks.workloads import pods
 from kindex import LabelIndexer, Store
 

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from benchmarks.bench_put import parsed_anew
 from benchmarks.named import ANCHORS, HUGE, OTHERS, SIZES, Workload, indexed_labels, questions
 from benchmarks.subjects import SUBJECTS, DictAndScan, Kindex, Sqlite, key_of
 from kindex import LabelIndexer, SelectorIndexer, Store, forecast
@@ -123,12 +124,6 @@ def asked(filled: Filled, name: str) -> Any:
     if name not in filled.questions:
         pytest.skip("not a question for this workload")
     return filled.questions[name]
-
-
-def parsed_anew(pod: RawObject, **metadata: object) -> RawObject:
-    """Copy a pod as a watch event would bring it, with some metadata changed."""
-    labels = dict(pod["metadata"]["labels"])
-    return {**pod, "metadata": {**pod["metadata"], "labels": labels, **metadata}}
 
 
 def in_rounds(benchmark: BenchmarkFixture, each: Callable[[Any], object], made: Callable[[int], list[Any]]) -> None:

@@ -309,7 +309,7 @@ def circumstances(read_in: dict[str, Any], client_go: Figures) -> str:
     return "\n".join(
         [
             "## How they were made\n",
-            f"`make bench` measures what is in `suite.json` and `growth.json`. client-go: {client_go.source}.\n",
+            f"`make bench` measures what is in `suite.json` and `growth.json`. Beside it: {client_go.source}.\n",
             table(heads, body, right=False),
             "`ducks` is not among the subjects: what it depends on could not be built.\n",
         ]
