@@ -66,7 +66,7 @@ def test_losses_come_first_and_the_worst_of_them(tmp_path: Path) -> None:
     losses = page.split("## Where kindex loses")[1].split("## ")[0]
     lines = [line for line in losses.splitlines() if line.startswith("| ")][2:]
     assert [line.split(" | ")[0] for line in lines] == ["| select: 1 label", "| put: new"]
-    assert lines[1].split(" | ")[3:] == ["dict and scan", "10.0 (9.00-11.0)", "3.0 |"]
+    assert lines[1].split(" | ")[3:] == ["dict and scan", "10.0 (9.00-11.0)", "3.0", "1 |"]
 
 
 def test_figures_of_another_machine_are_marked(tmp_path: Path) -> None:
