@@ -8,8 +8,9 @@ import os
 import signal
 import subprocess
 import sys
+from datetime import datetime, tzinfo
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 import pytest
 from rich.console import Console as Terminal
@@ -89,8 +90,19 @@ def _names(out: str) -> list[str]:
 # --- what is asked ----------------------------------------------------------------------------------------------------
 
 
-def test_a_query_of_a_cluster_is_one_of_a_file(kubeconfig: str, server: ApiServer, tmp_path: Path) -> None:
+class _Still(datetime):
+    """A clock that stands still: two answers that are compared show the same ages."""
+
+    @classmethod
+    def now(cls, tz: tzinfo | None = None) -> Self:
+        return cls(2100, 1, 1, tzinfo=tz)
+
+
+def test_a_query_of_a_cluster_is_one_of_a_file(
+    kubeconfig: str, server: ApiServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The answer of a cluster is that of a file with the same objects, in every form."""
+    monkeypatch.setattr(command_line, "datetime", _Still)
     file = tmp_path / "pods.json"
     file.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": server.objects("pods")}))
     for form in ("table", "wide", "json", "yaml", "name"):
