@@ -240,7 +240,7 @@ def _analysis(wanted: Wanted, kind: Kind, objects: list[RawObject]) -> Analysis:
 
 def _judge(index: IndexForecast, key: str, objects: int) -> tuple[Verdict, str]:
     if objects < _SMALL:
-        return Verdict.SMALL, f"{objects} objects are scanned as fast"
+        return Verdict.SMALL, f"{objects} object{' is' if objects == 1 else 's are'} scanned as fast"
     if not index.objects:
         return Verdict.RARE, "no object has it"
     if key in NEAR_UNIQUE:
@@ -299,7 +299,7 @@ def printed_analyses(
     """
     if output is AnalysisOutput.JSON:
         whole = msgspec.json.encode([each.to_dict() for each in found])
-        yield Text(msgspec.json.format(whole, indent=2).decode())
+        yield _whole(Text(msgspec.json.format(whole, indent=2).decode()))
         return
     for number, analysis in enumerate(found):
         if number:
@@ -343,7 +343,7 @@ def _conclusion(analysis: Analysis) -> Iterator[Text]:
     if chosen.keys:
         yield Text(f"This choice, {chosen.keys} of {everything.keys}: {chosen.text}")
         for indexer in analysis.choice:
-            yield Text(f"    {indexer}", style="green")
+            yield _whole(Text(f"    {indexer}", style="green"))
         times = f", {everything.bytes / chosen.bytes:.1f} times as much"
     else:
         yield Text("None is worth an index.")
@@ -367,7 +367,7 @@ def _table(rows: Sequence[Row], objects: int, width: int | None) -> Iterator[Tex
             needed = sum(widths[column] + 2 for column in columns) - 2
         widths[0] = min(widths[0], max(8, widths[0] - (needed - width)))
     titles = [*(_fitted(heads[column], widths[column], left=column in _LEFT) for column in columns)]
-    yield Text("  ".join([*titles, *(["REASON"] if reasons else [])]).rstrip(), style="bold")
+    yield _whole(Text("  ".join([*titles, *(["REASON"] if reasons else [])]).rstrip(), style="bold"))
     room = None if width is None else width - sum(widths[column] + 2 for column in columns)
     for row, texts in zip(rows, cells, strict=True):
         line = Text("  ".join(_fitted(texts[column], widths[column], left=column in _LEFT) for column in columns[:-1]))
@@ -376,7 +376,13 @@ def _table(rows: Sequence[Row], objects: int, width: int | None) -> Iterator[Tex
         if reasons:
             line.append("  " + (row.reason if room is None else _fitted(row.reason, room, left=True).rstrip()))
         line.rstrip()
-        yield line
+        yield _whole(line)
+
+
+def _whole(line: Text) -> Text:
+    """Mark what is not to be folded between words: rows, and code to be copied."""
+    line.no_wrap = True
+    return line
 
 
 _LEFT: Final = (0, 6, 7)

@@ -9,13 +9,12 @@ import io
 import signal
 import sys
 import traceback
-from contextlib import contextmanager
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Annotated, Any, Final, NamedTuple, TextIO
+from importlib import metadata
+from typing import TYPE_CHECKING, Annotated, Any, Final, NamedTuple
 
 import typer
 from rich.console import Console
-from rich.progress import BarColumn, DownloadColumn, Progress, SpinnerColumn, TextColumn, TimeRemainingColumn
 from typer.core import TyperGroup
 
 from kindex.cli.analyze import AnalysisOutput, Wanted, analyses, printed_analyses
@@ -23,25 +22,25 @@ from kindex.cli.bench import BenchOutput, run_bench
 from kindex.cli.cluster import Cluster, ClusterError
 from kindex.cli.demo import run_demo
 from kindex.cli.doctor import findings_of, paragraph, versions
-from kindex.cli.documents import InputError, size_of
+from kindex.cli.documents import InputError
 from kindex.cli.inputs import inputs_of
 from kindex.cli.printing import Output, PlanOutput, printed, printed_plans
+from kindex.cli.progress import is_terminal, listing, reading, working
 from kindex.cli.query import Question, answers, asked_kinds, load, of_namespaces
 from kindex.cli.watching import check_watched, watched
 from kindex.errors import KindexError, PathSyntaxError, QueryError, SelectorSyntaxError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable
 
     from kindex.cli.doctor import Finding
-    from kindex.cli.query import Kinds
+    from kindex.cli.query import Answer, Kinds
 
 BAD_INPUT: Final = 1
 BAD_USE: Final = 2
 INTERNAL: Final = 70
 INTERRUPTED: Final = 130
 _VERBOSE: Final = "kindex.verbose"
-_LONG_LOAD: Final = 4_000_000  # bytes; less is read before a bar would be seen
 
 
 class _Group(TyperGroup):
@@ -80,16 +79,6 @@ def _sentence(error: KindexError) -> str:
     return str(error)
 
 
-app = typer.Typer(
-    name="kindex",
-    cls=_Group,
-    help="Ask files of Kubernetes objects, or a cluster, by indexes.",
-    no_args_is_help=True,
-    pretty_exceptions_enable=False,
-    rich_markup_mode=None,
-)
-
-
 def main() -> None:
     """Run the command line."""
     for stream in (sys.stdout, sys.stderr):
@@ -102,6 +91,37 @@ def main() -> None:
 def _examples(*lines: str) -> str:
     """Give what --help ends with; the mark keeps its lines as they are."""
     return "\n".join(["\b", "Examples:", *(f"  {line}" for line in lines)])
+
+
+app = typer.Typer(
+    name="kindex",
+    cls=_Group,
+    help="Ask files of Kubernetes objects, or a cluster, by indexes.",
+    epilog=_examples(
+        "kindex demo",
+        "kubectl get po -A -o json | kindex query - -l app=web",
+        "kindex analyze po --context staging",
+    ),
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+)
+
+
+def _note_version(value: bool) -> None:  # noqa: FBT001 - typer's
+    if value:
+        print(f"kindex {metadata.version('kube-kindex')}")
+        raise typer.Exit
+
+
+@app.callback()
+def _about(
+    *,
+    version: Annotated[
+        bool, typer.Option("--version", help="Print the version and exit.", callback=_note_version, is_eager=True)
+    ] = False,
+) -> None:
+    pass
 
 
 def _note_verbose(ctx: typer.Context, value: bool) -> bool:  # noqa: FBT001 - typer's
@@ -139,28 +159,43 @@ _Context = Annotated[
 ]
 _Namespaces = Annotated[
     list[str] | None,
-    typer.Option("--namespace", "-n", help="Only this namespace; several by commas or by repeating it. [default: all]"),
+    typer.Option(
+        "--namespace",
+        "-n",
+        metavar="NAME",
+        help="Only this namespace; several by commas or by repeating it. [default: all]",
+    ),
 ]
 _AllNamespaces = Annotated[
     bool, typer.Option("--all-namespaces", "-A", help="All namespaces, with a column for them; -n does not count then.")
 ]
 _Selector = Annotated[
-    str | None, typer.Option("--selector", "-l", help="Label selector, such as app=web,tier in (gold,silver),!canary.")
+    str | None,
+    typer.Option(
+        "--selector", "-l", metavar="SELECTOR", help="Label selector, such as app=web,tier in (gold,silver),!canary."
+    ),
 ]
 _FieldSelector = Annotated[
     str | None,
-    typer.Option("--field-selector", help="Field selector, such as spec.nodeName=n1,status.phase!=Running; any path."),
+    typer.Option(
+        "--field-selector",
+        metavar="SELECTOR",
+        help="Field selector, such as spec.nodeName=n1,status.phase!=Running; any path.",
+    ),
 ]
 _Limit = Annotated[
-    int | None, typer.Option("--limit", help="At most so many objects of each kind.", show_default=False)
+    int | None,
+    typer.Option("--limit", metavar="NUMBER", help="At most so many objects of each kind.", show_default=False),
 ]
 _SortBy = Annotated[
-    str | None, typer.Option("--sort-by", help="JSONPath, such as .metadata.creationTimestamp. [default: by key]")
+    str | None,
+    typer.Option("--sort-by", metavar="PATH", help="JSONPath, such as .metadata.creationTimestamp. [default: by key]"),
 ]
 _Indexes = Annotated[
     list[str] | None,
     typer.Option(
         "--index",
+        metavar="KEY|PATH",
         help="Index this label key or path; repeat it for more. A path begins with metadata., spec., status. or a dot,"
         " or has a [ in it; all else is a label key: --index app --index spec.nodeName. Without it a query scans what"
         " its namespace leaves.",
@@ -172,12 +207,13 @@ _Verbose = Annotated[
 
 
 @app.command(
+    short_help="Print the objects that answer a query, as kubectl get does.",
     epilog=_examples(
         "kindex query po -l app=web -n prod --context staging",
         'kubectl get po -A -o json | kindex query - -l "tier in (gold,silver)" --explain',
         "kindex query dump.json --field-selector spec.nodeName=n1 -o name",
         "kindex query po -l app=web -w",
-    )
+    ),
 )
 def query(
     arguments: _Arguments = None,
@@ -216,22 +252,27 @@ def query(
         _watch(asking(inputs.kind), access, output, explain=explain, headers=not no_headers, namespaces=all_namespaces)
         return
     question, kinds = _loaded(arguments, asking, access)
-    found = list(answers(question, kinds, say=_say))
+    found = _answered(question, kinds)
     if explain:
         print(printed_plans(found, PlanOutput.TEXT), end="", file=sys.stderr)
     if output.for_people and not any(answer.objects for answer in found):
         place = f" in {names[0]} namespace." if names and len(names) == 1 else ""
         print(f"No resources found{place}", file=sys.stderr)
         return
-    for text in printed(found, output, now=datetime.now(UTC), headers=not no_headers, namespaces=all_namespaces):
-        print(text, end="")
+    texts = printed(found, output, now=datetime.now(UTC), headers=not no_headers, namespaces=all_namespaces)
+    if is_terminal(sys.stdout):
+        sys.stdout.writelines(texts)
+        return
+    with working("writing", sum(len(answer.objects) for answer in found)):
+        sys.stdout.writelines(texts)
 
 
 @app.command(
+    short_help="Print how a query is answered, and what had to be scanned.",
     epilog=_examples(
         "kindex explain dump.json -l app=web --index app",
         "kindex explain po --context staging --field-selector spec.nodeName=n1 --index spec.nodeName",
-    )
+    ),
 )
 def explain(
     arguments: _Arguments = None,
@@ -251,15 +292,16 @@ def explain(
     names = None if all_namespaces else namespace
     asking = _asking(names, selector, field_selector, limit, index, None)
     question, kinds = _loaded(arguments, asking, _Access(kubeconfig, context))
-    found = list(answers(question, kinds, say=_say))
+    found = _answered(question, kinds)
     print(printed_plans(found, output), end="")
 
 
 @app.command(
+    short_help="Print what an index of each label would take.",
     epilog=_examples(
         "kindex analyze po --context staging",
         "kubectl get po -A -o json | kindex analyze - --model pods=150000 --paths spec.nodeName",
-    )
+    ),
 )
 def analyze(
     arguments: _Arguments = None,
@@ -269,16 +311,25 @@ def analyze(
     namespace: _Namespaces = None,
     paths: Annotated[
         list[str] | None,
-        typer.Option("--paths", help="Look at this field too, such as spec.nodeName; several by commas or repeating."),
+        typer.Option(
+            "--paths",
+            metavar="PATH",
+            help="Look at this field too, such as spec.nodeName; several by commas or repeating.",
+        ),
     ] = None,
     annotations: Annotated[
         list[str] | None,
-        typer.Option("--annotations", help="Look at this annotation too, or at all; several by commas or repeating."),
+        typer.Option(
+            "--annotations",
+            metavar="KEY",
+            help="Look at this annotation too, or at all; several by commas or repeating.",
+        ),
     ] = None,
     model: Annotated[
         list[str] | None,
         typer.Option(
             "--model",
+            metavar="KIND=NUMBER",
             help="Reckon with so many objects, such as pods=150000, as if these were a random sample of them.",
         ),
     ] = None,
@@ -297,20 +348,24 @@ def analyze(
     wanted = Wanted.parse(paths=paths or (), annotations=annotations or (), model=model or ())
     asking = _asking(namespace, None, None, None, None, None)
     question, kinds = _loaded(arguments, asking, _Access(kubeconfig, context))
-    found = list(analyses(wanted, of_namespaces(kinds, question.namespaces)))
+    kinds = of_namespaces(kinds, question.namespaces)
+    with working("analyzing", _count(kinds)):
+        found = list(analyses(wanted, kinds))
     if not found and output is AnalysisOutput.TABLE:
         print("No resources found", file=sys.stderr)
-    console = Console(highlight=False, soft_wrap=True)
+    console = Console(highlight=False)
     width = console.width if console.is_terminal else None
     for line in printed_analyses(found, output, width=width, all_rows=all_keys):
-        console.print(line)
+        # What a terminal has to fold it folds anywhere; prose reads better if it is folded between words.
+        console.print(line, soft_wrap=width is None or line.no_wrap)
 
 
 @app.command(
+    short_help="Say whether a cluster can be followed from here.",
     epilog=_examples(
         "kindex doctor",
         "kindex doctor deployments.apps --context staging -n prod,test",
-    )
+    ),
 )
 def doctor(
     kind: Annotated[
@@ -341,17 +396,18 @@ def doctor(
 
 
 @app.command(
+    short_help="Show a generated cluster at work, by index and by scan.",
     epilog=_examples(
         "kindex demo",
         "kindex demo --pods 100000 --seconds 20",
-    )
+    ),
 )
 def demo(
     *,
-    pods: Annotated[int, typer.Option(min=1, help="How many pods the cluster has.")] = 20_000,
-    namespaces: Annotated[int, typer.Option(min=1, help="How many namespaces they are in.")] = 60,
-    seconds: Annotated[float, typer.Option(min=0, help="How long the cluster lives.")] = 6.0,
-    seed: Annotated[int, typer.Option(help="Another seed is another cluster.")] = 1,
+    pods: Annotated[int, typer.Option(min=1, metavar="NUMBER", help="How many pods the cluster has.")] = 20_000,
+    namespaces: Annotated[int, typer.Option(min=1, metavar="NUMBER", help="How many namespaces they are in.")] = 60,
+    seconds: Annotated[float, typer.Option(min=0, metavar="SECONDS", help="How long the cluster lives.")] = 6.0,
+    seed: Annotated[int, typer.Option(metavar="NUMBER", help="Another seed is another cluster.")] = 1,
     verbose: _Verbose = False,  # noqa: ARG001 - its callback takes it
 ) -> None:
     """Show a generated cluster at work, and ask it the same by index and by scan.
@@ -363,12 +419,15 @@ def demo(
     run_demo(pods=pods, namespaces=namespaces, seconds=seconds, seed=seed, console=Console())
 
 
-@app.command(epilog=_examples("kindex bench", "kindex bench --pods 5000 -o json"))
+@app.command(
+    short_help="Measure on this machine what an index is worth.",
+    epilog=_examples("kindex bench", "kindex bench --pods 5000 -o json"),
+)
 def bench(
     *,
-    pods: Annotated[int, typer.Option(min=1, help="How many pods the largest cluster has.")] = 30_000,
+    pods: Annotated[int, typer.Option(min=1, metavar="NUMBER", help="How many pods the largest cluster has.")] = 30_000,
     output: Annotated[BenchOutput, typer.Option("--output", "-o", help="The form of the figures.")] = BenchOutput.TABLE,
-    seed: Annotated[int, typer.Option(help="Another seed is another cluster.")] = 1,
+    seed: Annotated[int, typer.Option(metavar="NUMBER", help="Another seed is another cluster.")] = 1,
     verbose: _Verbose = False,  # noqa: ARG001 - its callback takes it
 ) -> None:
     """Measure on this machine what an index is worth and what it costs, in about half a minute.
@@ -416,13 +475,13 @@ def _asking(
 
 def _loaded(arguments: list[str] | None, asking: Callable[[str], Question], access: _Access) -> tuple[Question, Kinds]:
     """Read what is named, and choose the kinds; what is asked is parsed before anything is read."""
-    inputs = inputs_of(arguments or (), cluster=access.named, terminal=_is_terminal(sys.stdin))
+    inputs = inputs_of(arguments or (), cluster=access.named, terminal=is_terminal(sys.stdin))
     question = asking(inputs.kind)
     try:
         if inputs.of_cluster:
             return question, _listed(question, access)
-        with _progress(inputs.paths) as report:
-            kinds = load(inputs.paths, sys.stdin.buffer, say=_say, on_progress=report)
+        with reading(inputs.paths) as progress:
+            kinds = load(inputs.paths, sys.stdin.buffer, say=_say, progress=progress)
     except (ClusterError, QueryError) as error:
         if not inputs.guessed:
             raise
@@ -435,9 +494,18 @@ def _loaded(arguments: list[str] | None, asking: Callable[[str], Question], acce
     return question, asked_kinds(question, kinds, say=_say)
 
 
+def _answered(question: Question, kinds: Kinds) -> list[Answer]:
+    with working("asking", _count(kinds)):
+        return list(answers(question, kinds, say=_say))
+
+
+def _count(kinds: Kinds) -> int:
+    return sum(map(len, kinds.values()))
+
+
 def _listed(question: Question, access: _Access) -> Kinds:
     """Read the kinds of a cluster that the question names."""
-    with Cluster.of(*access) as cluster, _listing() as report:
+    with Cluster.of(*access) as cluster, listing() as report:
         wanted = cluster.wanted(question.words, question.namespaces)
         return {each.kind: cluster.listed(each, report) for each in wanted}
 
@@ -453,34 +521,5 @@ def _watch(
             print(text, end="", flush=True)
 
 
-def _is_terminal(stream: TextIO) -> bool:
-    return stream.isatty()
-
-
 def _say(sentence: str) -> None:
     print(f"kindex: {sentence}", file=sys.stderr)
-
-
-@contextmanager
-def _progress(paths: Sequence[str]) -> Iterator[Callable[[int], None] | None]:
-    """Show a bar on stderr while a long load goes on; nothing where stderr is no terminal."""
-    total = size_of(paths)
-    if not _is_terminal(sys.stderr) or (total is not None and total < _LONG_LOAD):
-        yield None
-        return
-    columns = (TextColumn("reading"), BarColumn(), DownloadColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
-        task = progress.add_task("reading", total=total)
-        yield lambda count: progress.advance(task, count)
-
-
-@contextmanager
-def _listing() -> Iterator[Callable[[str, int], None] | None]:
-    """Show on stderr how many objects were listed so far; nothing where stderr is no terminal."""
-    if not _is_terminal(sys.stderr):
-        yield None
-        return
-    columns = (SpinnerColumn(), TextColumn("listing {task.description}: {task.completed:,}"))
-    with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
-        task = progress.add_task("", total=None)
-        yield lambda plural, count: progress.update(task, description=plural, completed=count)

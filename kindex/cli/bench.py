@@ -82,7 +82,7 @@ def run_bench(*, pods: int, seed: int, output: BenchOutput, console: Console, pr
     if output is BenchOutput.JSON:
         console.print(json.dumps(_as_data(answered, written), indent=2), markup=False, soft_wrap=True)
         return
-    console.print(_machine(), markup=False, soft_wrap=True)
+    console.print(_machine(), markup=False, soft_wrap=not console.is_terminal)
     console.print(_answers_table(answered))
     console.print(_writes_table(written))
 

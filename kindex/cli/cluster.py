@@ -108,21 +108,30 @@ class Cluster:
                             on_progress(wanted.served.resource.plural, len(found))
                 except SourceError as error:
                     if error.kind is not ErrorKind.EXPIRED:
-                        raise self.error(error, namespace=namespace) from error
+                        raise self.error(error, wanted, namespace) from error
                     # The token of a page lasts some minutes; a list that takes longer has to come in one piece.
                     del found[before:]
                     try:
                         found += next(pages_of(namespace, 0))
                     except SourceError as again:
-                        raise self.error(again, namespace=namespace) from again
+                        raise self.error(again, wanted, namespace) from again
         return found
 
-    def error(self, error: BaseException, *, namespace: str | None = "") -> ClusterError:
-        """Say what went wrong, where, and what may help; *namespace* None says that all were asked for."""
+    def error(self, error: BaseException, wanted: Wanted | None = None, namespace: str | None = None) -> ClusterError:
+        """Say what went wrong, where, and what may help.
+
+        Args:
+            error: it.
+            wanted: what was asked for, if it was one kind.
+            namespace: in which namespace; None for all.
+        """
         hint = ""
         if isinstance(error, SourceError):
             match error.kind:
-                case ErrorKind.RIGHTS if namespace is None:
+                case ErrorKind.RIGHTS if wanted is not None and wanted.served.resource.namespaced is False:
+                    plural = wanted.served.resource.plural
+                    hint = f" ({plural} have no namespace: only a ClusterRole gives rights to them)"
+                case ErrorKind.RIGHTS if wanted is not None and namespace is None:
                     hint = " (-n asks for one namespace, where there may be rights)"
                 case ErrorKind.CREDENTIALS:
                     hint = " (what the kubeconfig says of the user has expired, or was never valid here)"

@@ -21,14 +21,14 @@ def run_demo(*, pods: int, namespaces: int, seconds: float, seed: int, console: 
     Wherever something is found in two ways, it must be the same; it would be a bug in kindex if not, and the demo would
     end with it.
     """
-    with without_collector():
+    with console.status("making a cluster"), without_collector():
         started = time.perf_counter()
         cluster = generate_cluster(pods=pods, namespaces=namespaces, seed=seed)
         generated = time.perf_counter()
     console.print(
         f"A cluster of {pods:,} pods, {len(cluster.services):,} services and {len(cluster.nodes):,} nodes in"
         f" {namespaces:,} namespaces, made in {generated - started:.1f} s.",
-        soft_wrap=True,
+        soft_wrap=not console.is_terminal,
     )
     run_live(cluster.pods, seconds=seconds, seed=seed, console=console)
     with without_collector():
@@ -39,9 +39,11 @@ def run_demo(*, pods: int, namespaces: int, seconds: float, seed: int, console: 
     console.print(
         "The same pods without a server, as they were at first, indexed by namespace, app, tier, node and owner in"
         f" {indexed - started:.2f} s.\n",
-        soft_wrap=True,
+        soft_wrap=not console.is_terminal,
     )
-    console.print(questions_table(cluster, store))
+    with console.status("asking by index and by scan"):
+        table = questions_table(cluster, store)
+    console.print(table)
     app, namespace = most_common_app(cluster)
     plan = store.explain(namespace=namespace, label_selector=f"app={app},tier!=cache")
     console.print(f"\nexplain(namespace={namespace!r}, label_selector='app={app},tier!=cache'):", highlight=False)

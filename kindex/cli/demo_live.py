@@ -29,8 +29,8 @@ _CHANGES_A_SECOND: Final = 100.0
 _REDRAW_SECONDS: Final = 0.25
 _GRACE_SECONDS: Final = 60.0  # on a machine so busy that neither has answered yet
 _NOTES: Final = (
-    "Server, changes, informer and both controllers share one process, and Python runs one thread at a time:",
-    "each slows the others down, which the lag shows.",
+    "Server, changes, informer and both controllers share one process, where Python runs one thread at a time.",
+    "So each slows the others down, which the lag shows.",
     "A time is CPU time of the thread that answers, so waiting is not in it; the scan looks at plain dicts.",
     "Of a pod that changes again before its turn only the last change is answered. Each scan was checked by index.",
 )
@@ -53,7 +53,7 @@ def run_live(pods: Sequence[RawObject], *, seconds: float, seed: int, console: C
         console.print(
             f"An informer listed {len(view):,} pods over HTTP from {server.url}, and indexed them, in"
             f" {perf_counter() - started:.2f} s.\n",
-            soft_wrap=True,
+            soft_wrap=not console.is_terminal,
         )
         churn = Churn(server, pods, a_second=_CHANGES_A_SECOND, seed=seed)
         by_index = IndexController("by-index", view, churn.seconds_since)
@@ -71,11 +71,11 @@ def run_live(pods: Sequence[RawObject], *, seconds: float, seed: int, console: C
         stats = informer.stats
     console.print(table)
     for note in _NOTES:
-        console.print(note, style="dim", soft_wrap=True)
+        console.print(note, style="dim", soft_wrap=not console.is_terminal)
     console.print(
         f"\nThe server made {churn.changes:,} changes, the informer applied {stats.events:,} events of its watch,"
         f" and has every pod that the server has.\n",
-        soft_wrap=True,
+        soft_wrap=not console.is_terminal,
     )
 
 

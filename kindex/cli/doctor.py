@@ -139,14 +139,14 @@ def _of_kind(cluster: Cluster, wanted: Wanted, namespace: str | None) -> Iterato
         try:
             page = source.list_page(ListRequest(namespace, limit=1))
         except SourceError as error:
-            yield _failed("list", cluster.error(error, namespace=namespace), told=_told(error))
+            yield _failed("list", cluster.error(error, wanted, namespace), told=_told(error))
         else:
             yield Finding("list", "ok", f"{resource.plural} {where}", scope)
             yield _of_pages(len(page.objects), more=bool(page.continuation))
         try:
             source.watch(WatchRequest(namespace, timeout_seconds=1, silence_seconds=5)).close()
         except SourceError as error:
-            yield _failed("watch", cluster.error(error, namespace=namespace), told=_told(error))
+            yield _failed("watch", cluster.error(error, wanted, namespace), told=_told(error))
             return
         yield Finding("watch", "ok", f"{resource.plural} {where}", scope)
         yield _of_watch_list(nobody, namespace)

@@ -35,7 +35,9 @@ class InputError(KindexError, ValueError):
         """Say what is wrong, and in which document of which file."""
         self.where = where
         self.reason = reason
-        super().__init__(f"{where}: {reason}")
+        name, comma, place = where.partition(", ")
+        spoken = f"standard input{comma}{place}" if name == "-" else where
+        super().__init__(f"{spoken}: {reason}")
 
 
 @attrs.frozen
@@ -84,7 +86,9 @@ def read_documents(
             found = yield from _read_file(name, report)
         if not found:
             endings = " ".join(sorted(_SUFFIXES))
-            raise InputError(name, f"holds no objects (read are {endings})" if is_folder else "is empty: no objects")
+            raise InputError(
+                name, f"holds no objects (read are {endings})" if is_folder else "empty, there are no objects in it"
+            )
 
 
 def size_of(paths: Iterable[str | Path]) -> int | None:

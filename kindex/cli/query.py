@@ -9,6 +9,7 @@ import attrs
 from kindex.cli.collector import without_collector
 from kindex.cli.documents import read_documents
 from kindex.cli.kinds import Kind, is_known
+from kindex.cli.progress import Reading
 from kindex.cli.sorting import SortPath, bare_path
 from kindex.errors import QueryError
 from kindex.explain import Plan
@@ -121,7 +122,7 @@ def load(
     stdin: BinaryIO,
     *,
     say: Callable[[str], None],
-    on_progress: Callable[[int], None] | None = None,
+    progress: Reading | None = None,
 ) -> Kinds:
     """Read all objects of *paths*, by kind; of an object that is there twice the last one counts, and that is said.
 
@@ -130,8 +131,10 @@ def load(
     """
     found: dict[Kind, dict[ObjectKey, RawObject]] = {}
     repeated = 0
+    progress = progress or Reading()
     with without_collector():
-        for document in read_documents(paths, stdin, on_progress=on_progress):
+        for document in read_documents(paths, stdin, on_progress=progress.bytes):
+            progress.object()
             objects = found.setdefault(Kind.of(document.object), {})
             key = key_of(document.object)
             repeated += key in objects

@@ -125,7 +125,7 @@ def _wait_synced(informer: Informer[RawObject], wanted: Wanted, cluster: Cluster
         except SyncTimeoutError:
             if informer.last_error is not None:
                 namespace = None if wanted.namespaces is None else ""
-                raise cluster.error(informer.last_error, namespace=namespace) from informer.last_error
+                raise cluster.error(informer.last_error, wanted, namespace) from informer.last_error
         else:
             return
 

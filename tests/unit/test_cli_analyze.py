@@ -162,6 +162,31 @@ def test_colours_are_for_terminals(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "\x1b[31mnear-unique" in screen.getvalue()
 
 
+@pytest.mark.parametrize("width", [60, 80])
+def test_prose_is_folded_between_words(width: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """On a terminal sentences are folded between words, while code to copy and rows of the table stay whole."""
+    screen = io.StringIO()
+    terminal = Terminal(file=screen, force_terminal=True, color_system=None, width=width)
+    monkeypatch.setattr(command_line, "Console", lambda **_: terminal)
+    keys = [f"a-rather-long-key-of-a-label-{number}" for number in range(9)]
+    traps = [{key: f"{key}-{number}" for key in keys} for number in range(200)]
+    worth = {f"team-{number}-that-owns-what-it-is": "a" for number in range(9)}
+    objects = [_pod(number, **trap, **(worth if number % 2 else {})) for number, trap in enumerate(traps)]
+    assert _run(objects=objects)[0] == 0
+    lines = screen.getvalue().splitlines()
+    note = lines[lines.index(next(line for line in lines if line.startswith("near-unique: "))) :]
+    assert max(map(len, note)) <= width
+    joined = " ".join(line.strip() for line in note)
+    assert all(key in joined for key in keys)
+    assert f"    LabelIndexer({', '.join(json.dumps(key) for key in worth)})" in lines
+
+
+def test_one_object_is_one() -> None:
+    """Sentences know one from many."""
+    assert {row["reason"] for row in _analysis(objects=PODS[:1])["keys"]} == {"1 object is scanned as fast"}
+    assert {row["reason"] for row in _analysis(objects=PODS[:2])["keys"]} == {"2 objects are scanned as fast"}
+
+
 def test_few_objects_need_no_index() -> None:
     """Below a hundred objects nothing is worth an index, and that is said."""
     analysis = _analysis(objects=PODS[:99])

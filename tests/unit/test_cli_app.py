@@ -11,6 +11,7 @@ import re
 import signal
 import subprocess
 import sys
+from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -20,6 +21,7 @@ from typer.testing import CliRunner
 
 import kindex.cli.app as command_line
 from kindex import __main__
+from kindex.cli import progress
 from kindex.cli.app import app
 
 if TYPE_CHECKING:
@@ -91,10 +93,10 @@ def test_unknown_options_forms_and_kinds_end_with_2() -> None:
 @pytest.mark.parametrize(
     ("data", "message"),
     [
-        (b"", "error: -: is empty: no objects\n"),
-        (b'{"a": 1}', "error: -: not a Kubernetes object: it has no apiVersion"),
-        (b'{"kind": "List", "items": [', "error: -: the JSON ends too early"),
-        (b"\x1f\x8b\x08\x00", "error: -: the gzip data is truncated"),
+        (b"", "error: standard input: empty, there are no objects in it\n"),
+        (b'{"a": 1}', "error: standard input: not a Kubernetes object: it has no apiVersion"),
+        (b'{"kind": "List", "items": [', "error: standard input: the JSON ends too early"),
+        (b"\x1f\x8b\x08\x00", "error: standard input: the gzip data is truncated"),
     ],
 )
 def test_what_was_read_and_cannot_be_ends_with_1(data: bytes, message: str) -> None:
@@ -155,24 +157,59 @@ def test_an_interrupt_ends_with_130(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_no_file_and_a_terminal_is_a_slip(monkeypatch: pytest.MonkeyPatch) -> None:
     """Without an argument, a command at a terminal does not wait for input that nobody types."""
-    monkeypatch.setattr(command_line, "_is_terminal", lambda _: True)
+    monkeypatch.setattr(command_line, "is_terminal", lambda _: True)
     message = "error: name a file or a folder, or - for standard input, or a kind of a cluster, such as pods\n"
     assert _run("query") == (2, "", message)
 
 
-def test_progress_is_for_terminals(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """A long load shows a bar on a terminal's stderr, and none elsewhere."""
-    file = tmp_path / "pods.jsonl"
-    file.write_text("\n".join(json.dumps({**POD, "metadata": {"name": f"p{n}"}}) for n in range(300)))
-    quiet = _run("query", str(file), "-o", "name")
-    monkeypatch.setattr(command_line, "_LONG_LOAD", 1_000)
-    assert _run("query", str(file), "-o", "name") == quiet == (0, quiet[1], "")
-    monkeypatch.setattr(command_line, "_is_terminal", lambda stream: stream is sys.stderr)
+@pytest.fixture
+def _terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Standard error is a terminal, standard output none; what is little is shown, too."""
+    monkeypatch.setattr(progress, "_LONG_LOAD", 1_000)
+    monkeypatch.setattr(progress, "_MANY", 300)
+    for module in (progress, command_line):
+        monkeypatch.setattr(module, "is_terminal", lambda stream: stream is sys.stderr)
     monkeypatch.setenv("TERM", "xterm")
-    monkeypatch.setattr(command_line, "Console", lambda **_: Terminal(file=sys.stderr, force_terminal=True, width=80))
-    loud = _run("query", str(file), "-o", "name")
-    assert loud[:2] == quiet[:2]
-    assert "reading" in loud[2]
+    monkeypatch.setattr(progress, "Console", lambda **_: Terminal(file=sys.stderr, force_terminal=True, width=80))
+
+
+@pytest.fixture
+def many(tmp_path: Path) -> str:
+    """A file of some objects."""
+    file = tmp_path / "pods.jsonl"
+    labels = {"app": "web"}
+    pods = [{**POD, "metadata": {"name": f"p{number}", "labels": labels}} for number in range(300)]
+    file.write_text("\n".join(map(json.dumps, pods)))
+    return str(file)
+
+
+LONG = [
+    (["query", "-o", "name"], ["reading", "256 objects", "asking 300 objects", "writing 300 objects"]),
+    (["explain"], ["reading", "256 objects", "asking 300 objects"]),
+    (["analyze"], ["reading", "256 objects", "analyzing 300 objects"]),
+]
+
+
+@pytest.mark.usefixtures("_terminal")
+@pytest.mark.parametrize(("arguments", "steps"), LONG)
+def test_long_work_says_how_far_it_is(arguments: list[str], steps: list[str], many: str) -> None:
+    """A terminal sees what goes on: the bytes and objects that were read, and what is done with them."""
+    code, out, err = _run(arguments[0], many, *arguments[1:])
+    assert (code, bool(out)) == (0, True)
+    places = [err.index(step) for step in steps]
+    assert places == sorted(places)
+
+
+@pytest.mark.parametrize(("arguments", "steps"), LONG)
+def test_progress_is_for_terminals(
+    arguments: list[str], steps: list[str], many: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What is no terminal sees nothing of it, however long it takes."""
+    assert steps
+    monkeypatch.setattr(progress, "_LONG_LOAD", 1_000)
+    monkeypatch.setattr(progress, "_MANY", 300)
+    code, _, err = _run(arguments[0], many, *arguments[1:])
+    assert (code, err) == (0, "")
 
 
 def test_python_m_kindex_is_the_command(tmp_path: Path) -> None:
@@ -266,6 +303,20 @@ def test_help_ends_with_examples(command: str) -> None:
         assert f"kindex {command}" in line
         for option in re.findall(r"(?<= )--?[a-z-]+", line.partition("kindex ")[2]):
             assert re.search(rf"{option}\b", text), option
+
+
+def test_the_first_help_fits() -> None:
+    """What is typed first has each command on one line of an ordinary terminal, whole, and examples."""
+    result = CliRunner().invoke(app, ["--help"], terminal_width=80)
+    commands, _, examples = result.stdout.partition("Commands:\n")[2].partition("Examples:\n")
+    assert [line.split()[0] for line in commands.splitlines() if line.strip()] == COMMANDS
+    assert all(line.endswith(".") and not line.endswith("..") for line in commands.splitlines() if line.strip())
+    assert "kindex demo" in examples
+
+
+def test_the_version_is_told() -> None:
+    """``kindex --version`` is one line."""
+    assert _run("--version") == (0, f"kindex {version('kube-kindex')}\n", "")
 
 
 def test_help_names_every_command() -> None:

@@ -18,6 +18,7 @@ from typer.testing import CliRunner
 
 import kindex.cli.app as command_line
 import kindex.cli.cluster as asked_cluster
+from kindex.cli import progress
 from kindex.cli.app import app
 from kindex.cli.cluster import Cluster, ClusterError
 from kindex.cli.printing import Output
@@ -152,7 +153,7 @@ def test_the_default_kubeconfig_at_a_terminal(server: ApiServer, monkeypatch: py
     """At a terminal a kind alone is asked of the cluster of ~/.kube/config."""
     (folder := Path("~/.kube").expanduser()).mkdir()
     server.kubeconfig(folder / "config")
-    monkeypatch.setattr(command_line, "_is_terminal", lambda stream: stream is sys.stdin)
+    monkeypatch.setattr(command_line, "is_terminal", lambda stream: stream is sys.stdin)
     assert _run("query", "no", "-o", "name") == (0, "node/n1\n", "")
 
 
@@ -201,9 +202,9 @@ def test_progress_is_for_terminals(kubeconfig: str, monkeypatch: pytest.MonkeyPa
     """How many objects were listed shows on a terminal's stderr, and nothing of it in the answer."""
     quiet = _run("query", "po", "--kubeconfig", kubeconfig, "-o", "name")
     assert quiet[2] == ""
-    monkeypatch.setattr(command_line, "_is_terminal", lambda stream: stream is sys.stderr)
+    monkeypatch.setattr(progress, "is_terminal", lambda stream: stream is sys.stderr)
     monkeypatch.setenv("TERM", "xterm")
-    monkeypatch.setattr(command_line, "Console", lambda **_: Terminal(file=sys.stderr, force_terminal=True, width=80))
+    monkeypatch.setattr(progress, "Console", lambda **_: Terminal(file=sys.stderr, force_terminal=True, width=80))
     loud = _run("query", "po", "--kubeconfig", kubeconfig, "-o", "name")
     assert loud[:2] == quiet[:2]
     assert "listing pods: 4" in loud[2]
@@ -229,7 +230,7 @@ def test_a_cluster_is_asked_for_kinds_alone(kubeconfig: str, arguments: list[str
 def test_a_file_called_like_a_kind(kubeconfig: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """A file of that name is read, unless options say that a cluster is asked."""
     Path("pods").write_text(json.dumps(_pod("of-the-file")))
-    monkeypatch.setattr(command_line, "_is_terminal", lambda stream: stream is sys.stdin)
+    monkeypatch.setattr(command_line, "is_terminal", lambda stream: stream is sys.stdin)
     assert _run("query", "pods", "-o", "name") == (0, "pod/of-the-file\n", "")
     code, out, _ = _run("query", "pods", "-o", "name", "--kubeconfig", kubeconfig)
     assert code == 0
@@ -238,7 +239,7 @@ def test_a_file_called_like_a_kind(kubeconfig: str, monkeypatch: pytest.MonkeyPa
 
 def test_neither_a_file_nor_a_kind(kubeconfig: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """A word alone that is neither a file nor a kind of a cluster gets a sentence that names both."""
-    monkeypatch.setattr(command_line, "_is_terminal", lambda stream: stream is sys.stdin)
+    monkeypatch.setattr(command_line, "is_terminal", lambda stream: stream is sys.stdin)
     first = "error: 'frobs' is no file here, and taken for a kind of a cluster: "
     code, _, err = _run("query", "frobs")
     assert code == 1
@@ -253,9 +254,9 @@ def test_neither_a_file_nor_a_kind(kubeconfig: str, monkeypatch: pytest.MonkeyPa
 def test_a_kind_alone_in_a_script() -> None:
     """Where standard input is no terminal it is read; if nothing is there, the error says how to ask a cluster."""
     assert _run("query", "po", "-o", "name", stdin=json.dumps(_pod("piped")).encode())[1] == "pod/piped\n"
-    message = "error: -: is empty: no objects (--kubeconfig or --context asks a cluster)\n"
+    message = "error: standard input: empty, there are no objects in it (--kubeconfig or --context asks a cluster)\n"
     assert _run("query", "po") == (1, "", message)
-    assert _run("query", "-") == (1, "", "error: -: is empty: no objects\n")
+    assert _run("query", "-") == (1, "", "error: standard input: empty, there are no objects in it\n")
 
 
 # --- what goes wrong --------------------------------------------------------------------------------------------------
@@ -338,7 +339,7 @@ def test_in_a_pod(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("KUBERNETES_SERVICE_HOST", "127.0.0.1")
     sentence = _error(1, "query", "po", "--context", "kindex")
     assert sentence == "there is no context 'kindex': in a pod, without a kubeconfig, there are none"
-    monkeypatch.setattr(command_line, "_is_terminal", lambda stream: stream is sys.stdin)
+    monkeypatch.setattr(command_line, "is_terminal", lambda stream: stream is sys.stdin)
     assert "this pod has no service account to ask its cluster with: " in _error(1, "query", "po")
 
 
@@ -348,7 +349,7 @@ def test_the_service_account_of_a_pod(tmp_path: Path, monkeypatch: pytest.Monkey
     (token := tmp_path / "token").write_text(TOKEN)
     monkeypatch.setattr("kubernetes.config.incluster_config.SERVICE_TOKEN_FILENAME", str(token))
     monkeypatch.setattr("kubernetes.config.incluster_config.SERVICE_CERT_FILENAME", str(authority.file))
-    monkeypatch.setattr(command_line, "_is_terminal", lambda stream: stream is sys.stdin)
+    monkeypatch.setattr(command_line, "is_terminal", lambda stream: stream is sys.stdin)
     with ApiServer(OBJECTS, tls=authority.server(), token=TOKEN) as server:
         host, _, port = server.url.removeprefix("https://").partition(":")
         monkeypatch.setenv("KUBERNETES_SERVICE_HOST", host)
@@ -382,6 +383,20 @@ def test_a_list_that_is_forbidden(kubeconfig: str, server: ApiServer) -> None:
     for namespaces in ([], ["-n", "prod"]):
         sentence = _error(1, "query", "po", "-w", "--kubeconfig", kubeconfig, *namespaces)
         assert sentence.startswith(f"{server.url}: 403 Forbidden: pods is forbidden")
+
+
+def test_a_list_of_a_kind_without_namespaces_that_is_forbidden(kubeconfig: str, server: ApiServer) -> None:
+    """No -n can help there, so what would is said, by query, with -w and by doctor alike."""
+    server.faults.add("status", verb="list", code=403, times=None, message="nodes is forbidden")
+    wanted = (
+        f"{server.url}: 403 Forbidden: nodes is forbidden (nodes have no namespace: only a ClusterRole gives rights to"
+        " them)"
+    )
+    for command in (["query", "nodes"], ["query", "nodes", "-n", "prod"], ["query", "nodes", "-w"], ["analyze", "no"]):
+        assert _error(1, *command, "--kubeconfig", kubeconfig) == wanted
+    code, out, err = _run("doctor", "nodes", "--kubeconfig", kubeconfig)
+    assert (code, err) == (1, f"error: {wanted}\n")
+    assert wanted in out
 
 
 def test_a_token_that_has_expired(kubeconfig: str, server: ApiServer) -> None:

@@ -41,8 +41,9 @@ def _places(data: bytes) -> list[str]:
 def _reason(data: bytes) -> str:
     with pytest.raises(InputError) as caught:
         list(read_documents(["-"], _stdin(data)))
-    assert str(caught.value) == f"{caught.value.where}: {caught.value.reason}"
-    return str(caught.value)
+    told = f"{caught.value.where}: {caught.value.reason}"
+    assert str(caught.value) == told.replace("-", "standard input", 1)  # as people call it
+    return told
 
 
 PODS = [_pod("web-1"), _pod("web-2", spec={"nodeName": "n1"}), _pod("web-3")]
@@ -190,7 +191,7 @@ def test_a_file_that_is_not_there(tmp_path: Path) -> None:
 def test_nothing_at_all(tmp_path: Path) -> None:
     """An empty file, white space, comments alone, and a folder without a fitting file are errors."""
     for data in (b"", b" \n\n\t\n", b"# a comment\n---\n", gzip.compress(b"")):
-        assert _reason(data) == "-: is empty: no objects"
+        assert _reason(data) == "-: empty, there are no objects in it"
     (tmp_path / "README.md").write_text("hello")
     with pytest.raises(InputError, match=r"holds no objects \(read are \.json .*\.yml\)"):
         _names(tmp_path)
