@@ -8,7 +8,7 @@ from kindex.errors import QueryError
 from kindex.indexers.terms import Term, asks_edge
 from kindex.objects import labels_of
 from kindex.operations import Filed
-from kindex.paths import JsonPath, field_text
+from kindex.paths import field_path, field_text
 from kindex.plans import names_of, program_of
 from kindex.schema import NAMESPACE
 from kindex.selectors import FieldSelector, LabelSelector
@@ -125,7 +125,7 @@ def _object_test(test: Callable[[Any], object]) -> Callable[[ObjectKey, Any], ob
 
 
 def _field_test(requirement: FieldRequirement) -> Callable[[ObjectKey, Any], object]:
-    path, test = JsonPath.parse(requirement.field), requirement.matches_text
+    path, test = field_path(requirement.field), requirement.matches_text
     if path.text == "metadata.name":
         return lambda key, _obj: test(key.name)
     if path.text == "metadata.namespace":

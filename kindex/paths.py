@@ -119,6 +119,32 @@ def field_text(obj: object, path: JsonPath) -> str:
     return text_of(path.first(obj))
 
 
+def field_path(text: str) -> JsonPath:
+    """Read the path of a field selector's field.
+
+    Raises:
+        PathSyntaxError: it is no path, or has a ``[*]``: its values are many, and a field selector compares one.
+
+    >>> field_path("spec.containers[*].image")
+    Traceback (most recent call last):
+    ...
+    kindex.errors.PathSyntaxError: path 'spec.containers[*].image': a field selector compares one value, and [*] \
+stands for many; FieldIndexer(path).at(value) asks for any of them at position 15
+    """
+    path = JsonPath.parse(text)
+    if path.plural:
+        advice = "FieldIndexer(path).at(value) asks for any of them"
+        raise PathSyntaxError(
+            text, _star(path), f"a field selector compares one value, and [*] stands for many; {advice}"
+        )
+    return path
+
+
+def _star(path: JsonPath) -> int:
+    """Give the place of the first ``[*]``."""
+    return len(text_of_steps(path.steps[: path.steps.index(None)]))
+
+
 def map_at(path: JsonPath) -> Callable[[object], Mapping[str, object]]:
     """Make the reader of the string map at *path*, such as ``spec.selector``; a missing map is empty.
 
@@ -132,8 +158,7 @@ def map_at(path: JsonPath) -> Callable[[object], Mapping[str, object]]:
     ({'app': 'web'}, {})
     """
     if path.plural:
-        position = len(text_of_steps(path.steps[: path.steps.index(None)]))
-        raise PathSyntaxError(path.text, position, "[*] stands for many maps, and one is needed")
+        raise PathSyntaxError(path.text, _star(path), "[*] stands for many maps, and one is needed")
     if path.steps == ("metadata", "labels"):
         return labels_of
     if path.steps == ("metadata", "annotations"):

@@ -50,7 +50,7 @@ from kindex.operations import (
     Present,
     Selected,
 )
-from kindex.paths import JsonPath, field_text
+from kindex.paths import JsonPath, field_path, field_text
 from kindex.postings import Posting, both, normal, size
 from kindex.scans import LabelCheck
 from kindex.schema import NAMESPACE
@@ -290,7 +290,7 @@ class _Compiler:
 
     def _select_field(self, requirement: FieldRequirement) -> None:
         what, negative = str(requirement), requirement.operator == "!="
-        path = JsonPath.parse(requirement.field)
+        path = field_path(requirement.field)
         condition = Condition("field", path.text, "", requirement.operator)
         if path.text == "metadata.name":
             self._operate(Named(what, requirement.value, negative=negative), condition)

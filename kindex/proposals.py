@@ -224,7 +224,7 @@ def _serves(identity: Identity, wanted: Wanted) -> bool:
     match wanted.on:
         case "field":
             path = JsonPath.parse(wanted.name)
-            return isinstance(identity, FieldIndexer) and identity.paths == (path,) and not path.plural
+            return isinstance(identity, FieldIndexer) and identity.paths == (path,)
         case "index":
             return isinstance(identity, Indexer) and identity.name == wanted.name
         case _:
@@ -241,8 +241,7 @@ def _why_not(wanted: Wanted) -> str | None:
         case "label":
             return NEAR_UNIQUE.get(wanted.key)
         case "field":
-            plural = JsonPath.parse(wanted.name).plural
-            return "a path with [*] is answered by terms of a FieldIndexer, not by field_selector=" if plural else None
+            return None
         case _:
             return "the store has no such index any more"
 

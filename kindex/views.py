@@ -40,16 +40,17 @@ class View(Generic[T]):
     * *terms*: conditions made by indexers, all of which must hold.
     * *namespace*: a name, several names (their union), or None for all.
     * *label_selector*: text, a LabelSelector, a selector object (a dict or a model), or a plain map of labels.
-    * *field_selector*: text or a FieldSelector; a field that is absent equals an empty one.
+    * *field_selector*: text, a FieldSelector, or a map of paths to values; a field that is absent equals an empty one.
+      A path with ``[*]`` has many values and is refused: a term of ``FieldIndexer(path)`` asks for any of them.
     * *where*: any predicate on an object; runs without the lock, on what is left.
     * *order_by*: ``"key"``, a SortedIndexer, or its ``descending()``; objects without a value come last.
     * *limit*: how many objects at most, counted after *where*.
     * *scan*: what to do when no index answers: ``"allow"``, ``"warn"`` or ``"error"``; by default what the store says.
 
     They raise QueryError for arguments that make no sense, SelectorError for a selector that cannot be understood,
-    UnknownIndexError for a term whose indexer the store does not have, ScopeError for a namespace where objects have
-    none, ScanRefusedError where a scan is refused, and InCommitError in a finalizer or signal handler that comes in the
-    middle of a commit.
+    PathSyntaxError for a field that is no path or has many values, UnknownIndexError for a term whose indexer the store
+    does not have, ScopeError for a namespace where objects have none, ScanRefusedError where a scan is refused, and
+    InCommitError in a finalizer or signal handler that comes in the middle of a commit.
 
     >>> from kindex import LabelIndexer, Store
     >>> store = Store(name="pods", indexers=[LabelIndexer("app")])

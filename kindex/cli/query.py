@@ -16,6 +16,7 @@ from kindex.explain import Plan
 from kindex.indexers.fields import FieldIndexer
 from kindex.indexers.labels import LabelIndexer
 from kindex.objects import key_of, labels_of
+from kindex.paths import field_path
 from kindex.selectors import FieldSelector, LabelSelector, validate_label_key
 from kindex.store import Store
 
@@ -63,7 +64,7 @@ class Question:
 
         Raises:
             SelectorSyntaxError: a selector cannot be read.
-            PathSyntaxError: ``sort_by`` or a path among the indexes cannot be read.
+            PathSyntaxError: ``sort_by``, or a path in a selector or among the indexes, cannot be read.
             QueryError: a namespace that is empty, an index that is no label key, a limit below zero.
         """
         if limit is not None and limit < 0:
@@ -75,7 +76,7 @@ class Question:
             words=tuple(filter(None, kind.split(","))),
             namespaces=tuple(dict.fromkeys(names)),
             labels=LabelSelector.parse(label_selector) if label_selector else None,
-            fields=FieldSelector.parse(field_selector) if field_selector else None,
+            fields=_fields_of(field_selector) if field_selector else None,
             sort_by=SortPath.parse(sort_by) if sort_by else None,
             limit=limit,
             indexers=tuple(indexers_of(indexes)),
@@ -90,6 +91,13 @@ class Answer:
     objects: list[RawObject]
     plan: Plan
     has_namespaces: bool
+
+
+def _fields_of(text: str) -> FieldSelector:
+    selector = FieldSelector.parse(text)
+    for requirement in selector.requirements:
+        field_path(requirement.field)  # now, and not when all is read
+    return selector
 
 
 def indexers_of(texts: Iterable[str]) -> list[LabelIndexer | FieldIndexer]:

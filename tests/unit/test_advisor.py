@@ -599,17 +599,6 @@ def test_a_field_that_finds_one_object_is_proposed() -> None:
     assert declarations(advisor.report()) == ["FieldIndexer('status.podIP')"]
 
 
-def test_a_path_with_a_star_is_explained() -> None:
-    """A field selector on a path with [*] cannot be helped by an index, and the advice says what can."""
-    store = fleet(300)
-    with Advisor(store) as advisor:
-        for _ in range(50):
-            store.select(field_selector="spec.containers[*].image=nginx")
-    advice = advisor.report()
-    assert advice.add == ()
-    assert [each.index for each in advice.cautions] == ["spec.containers[*].image"]
-
-
 def test_an_index_that_a_budget_dropped_is_not_proposed_again() -> None:
     """Queries that scan since a budget dropped their index get its reason instead of a proposal."""
     by_build = LabelIndexer("build", budget=Budget(max_values=10))

@@ -64,6 +64,8 @@ def test_a_selector_that_cannot_be_read_is_shown_with_a_caret() -> None:
     [
         (["-l", "a,,b"], "error: bad selector: "),
         (["--field-selector", "a"], "error: bad selector: "),
+        (["--field-selector", "a..b=c"], "error: bad path: "),
+        (["--field-selector", "a[*].b=c"], "error: bad path: a field selector compares one value, and [*] stands for"),
         (["--sort-by", "a..b"], "error: bad path: "),
         (["--index", "spec..b"], "error: bad path: "),
         (["--index", "a b"], "error: --index 'a b' is no path, and no label key: its name must be"),

@@ -16,6 +16,7 @@ from kindex import (
     LabelIndexer,
     LabelSelector,
     ObjectKey,
+    PathSyntaxError,
     SelectorObjectError,
     SortedIndexer,
     Store,
@@ -154,12 +155,31 @@ def test_what_an_index_answers_looks_at_no_object(options: Any, indexes: list[st
     assert plan.scanned == 0
 
 
-def test_a_plural_path_answers_terms_only() -> None:
-    """A field selector has one field, so a path with ``[*]`` is not asked for it."""
+@pytest.mark.parametrize("indexed", [True, False])
+@pytest.mark.parametrize("ask", ["select", "count", "explain", "first", "any", "keys", "follow"])
+def test_a_plural_path_answers_terms_only(ask: str, indexed: bool) -> None:
+    """A field selector has one value, so with ``[*]``, indexed or not, it is refused and not asked of the first."""
     images = FieldIndexer("spec.containers[*].image")
-    store: Store[Any] = Store(indexers=[images])
+    store: Store[Any] = Store(indexers=[images] if indexed else [])
     store.put({**pod("a"), "spec": {"containers": [{"image": "x"}, {"image": "y"}]}})
-    assert store.count(images.at("y")) == 1
+    if indexed:
+        assert store.count(images.at("y")) == 1
+    for selector in (
+        "spec.containers[*].image=x",
+        {"spec.containers[*].image": "x"},
+        "a=b,spec.containers[*].image!=x",
+    ):
+        with pytest.raises(
+            PathSyntaxError, match=r"compares one value, and \[\*\] stands for many; FieldIndexer"
+        ) as bad:
+            getattr(store, ask)(field_selector=selector)
+        assert (bad.value.text, bad.value.position) == ("spec.containers[*].image", len("spec.containers"))
+
+
+def test_two_paths_answer_terms_only() -> None:
+    """Nor does an index over two paths know of which one a value is."""
+    store: Store[Any] = Store()
+    store.put(pod("a"))
     two = FieldIndexer("spec.a", "spec.b")
     store.add_indexers(two)
     assert store.explain(field_selector="spec.a=").scanned == 1
