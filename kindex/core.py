@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from kindex.generation import Entry
     from kindex.indexers.base import AnyIndexer
     from kindex.keys import ObjectKey
+    from kindex.lock_times import LockTimes
     from kindex.queries import Scan
     from kindex.slots import SlotTable
     from kindex.snapshots import Past
@@ -111,6 +112,7 @@ class Core(Generic[T]):
 
     Attributes:
         lock: guards all else.
+        lock_times: how long queries and writes waited for it and held it; None while nobody measures that.
         generation: the present state; read it under the lock, and leave it before the lock is free.
         pending: the commit that is being applied.
         journals: each collects the slots that commits touch, for whoever is building beside.
@@ -134,6 +136,7 @@ class Core(Generic[T]):
         "journals",
         "key_of",
         "lock",
+        "lock_times",
         "name",
         "on_budget",
         "pasts",
@@ -161,6 +164,7 @@ class Core(Generic[T]):
         self.scope = scope
         self.scan: Scan = scan
         self.lock = threading.RLock()
+        self.lock_times: LockTimes | None = None
         self.generation: Generation[T] = _empty(Schema(indexers, budget=budget))
         self.on_budget = on_budget
         self.drops = 0

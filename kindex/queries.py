@@ -73,7 +73,11 @@ class Query(Generic[T]):
             schema = core.generation.schema
             program = program_of(schema, self.terms, self.namespace, self.labels, self.fields)
             core.check_may_read()
+            if watch is not None:
+                watch.asks()
             with core.lock:
+                if watch is not None:
+                    watch.got()
                 core.settle()
                 generation = core.generation
                 if generation.schema is not schema:
@@ -106,7 +110,11 @@ class Query(Generic[T]):
             if program.test is not None:
                 return None
             core.check_may_read()
+            if watch is not None:
+                watch.asks()
             with core.lock:
+                if watch is not None:
+                    watch.got()
                 core.settle()
                 generation = core.generation
                 if generation.schema is not schema:
@@ -181,7 +189,11 @@ class Query(Generic[T]):
             if trace is not None:
                 trace.clear()
             core.check_may_read()
+            if watch is not None:
+                watch.asks()
             with core.lock:
+                if watch is not None:
+                    watch.got()
                 core.settle()
                 generation = core.generation
                 if generation.schema is not schema:

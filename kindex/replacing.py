@@ -93,7 +93,10 @@ class _Replacement(Generic[T]):
             while True:
                 if fresh is None:
                     self._file(changes.puts)
+                times = core.lock_times
+                asked = 0.0 if times is None else times.clock()
                 with core.lock:
+                    got = 0.0 if times is None else times.clock()
                     core.settle()
                     if core.generation is not before:
                         return None
@@ -103,6 +106,8 @@ class _Replacement(Generic[T]):
                     mine = {key: before.slots.get(key) for key in touched if key is not None and self._concerns(key)}
                     if changes.foresaw(mine):
                         broken = self._commit(before, changes, fresh, touched - mine.keys(), versions)
+                        if times is not None:
+                            times.note("write", asked, got)
                         break
                 looked.update(mine)
                 for key, obj in mine.items():

@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from kindex.core import Core
     from kindex.indexers.terms import Edge, Term
     from kindex.keys import ObjectKey
+    from kindex.lock_times import LockTimes
     from kindex.plans import Program
     from kindex.postings import Posting
     from kindex.queries import Scan
@@ -343,6 +344,11 @@ class Moment(Generic[T]):
     def watchers(self) -> list[ref[Any]]:
         """Who is told of each query of the store."""
         return self._core.watchers
+
+    @property
+    def lock_times(self) -> LockTimes | None:
+        """How long the lock of the store was waited for and held."""
+        return self._core.lock_times
 
     @property
     def closed(self) -> bool:

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from kindex.generation import Generation
     from kindex.indexers.terms import Term
     from kindex.keys import ObjectKey
+    from kindex.lock_times import LockTimes
     from kindex.plans import Narrowing, Program
     from kindex.queries import Scan
     from kindex.schema import Schema, Spot
@@ -120,6 +121,11 @@ class Readable(Protocol[T]):
     @property
     def watchers(self) -> list[ref[Any]]:
         """Those who are told of each query."""
+        ...
+
+    @property
+    def lock_times(self) -> LockTimes | None:
+        """How long the lock was waited for and held, where that is measured."""
         ...
 
     @property

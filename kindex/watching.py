@@ -74,15 +74,27 @@ class Watcher(Protocol):
 class Watch:
     """One query, watched."""
 
-    __slots__ = ("_ends", "_objects", "_uses")
+    __slots__ = ("_asked", "_ends", "_got", "_objects", "_times", "_uses")
 
     def __init__(self, core: Readable[Any]) -> None:
         self._ends = [watcher.begin() for watcher in watchers_of(core)]
+        self._times = core.lock_times
+        self._asked = self._got = 0.0
         self._objects = 0
         self._uses: list[Use] = []
 
+    def asks(self) -> None:
+        """Note that the lock is asked for."""
+        if self._times is not None:
+            self._asked = self._times.clock()
+
+    def got(self) -> None:
+        """Note that the lock was got. The caller holds it."""
+        if self._times is not None:
+            self._got = self._times.clock()
+
     def look(self, program: Program, generation: Generation[Any]) -> None:
-        """Note what indexes *program* uses. The caller holds the lock."""
+        """Note what indexes *program* uses, as the last thing under the lock. The caller holds it."""
         self._objects = len(generation.slots)
         order = generation.schema.order
         self._uses = [
@@ -90,6 +102,8 @@ class Watch:
             for operation in (*program.selecting, *program.excluding)
             for place, member in operation.spots
         ]
+        if self._times is not None:
+            self._times.note("query", self._asked, self._got)
 
     def tell(
         self,

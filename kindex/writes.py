@@ -55,7 +55,10 @@ def put(
             schema = seen.schema
             filings = schema.filings(key, obj)
         renewed = old is not None and uid_changed(old, obj)
+        times = core.lock_times
+        asked = 0.0 if times is None else times.clock()
         with core.lock:
+            got = 0.0 if times is None else times.clock()
             core.settle()
             if core.generation is not seen:
                 continue
@@ -69,6 +72,8 @@ def put(
                 entry = Entry(slot, key, obj, seen.changes(slot, filings))
             broken = breaches(seen.schema, seen.indexes, (entry,)) if seen.schema.limits else ()
             revision = 0 if broken else core.commit((entry,), versions, renewed=(key,) if renewed else ())
+            if times is not None:
+                times.note("write", asked, got)
         if broken:
             drop(core, broken)
             continue
@@ -120,7 +125,10 @@ def write(
         if refuses is not None and any(map(refuses, olds.values())):
             return ()
         renewed = {key for key, obj in writes.items() if obj is not None and uid_changed(olds[key], obj)}
+        times = core.lock_times
+        asked = 0.0 if times is None else times.clock()
         with core.lock:
+            got = 0.0 if times is None else times.clock()
             core.settle()
             generation = core.generation
             slots = generation.slots
@@ -131,6 +139,8 @@ def write(
                 return ()
             broken = breaches(schema, generation.indexes, entries)
             revision = 0 if broken else core.commit(entries, versions, renewed=renewed)
+            if times is not None:
+                times.note("write", asked, got)
         if broken:
             drop(core, broken)
             continue

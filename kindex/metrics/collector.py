@@ -69,7 +69,7 @@ class Metrics(Collector):
         memory_seconds: float | None = 60.0,
         max_indexes: int = 1_000,
         queries: bool = True,
-        clock: Callable[[], float] = time.monotonic,
+        clock: Callable[[], float] = time.perf_counter,
     ) -> None:
         if isinstance(max_indexes, bool) or not isinstance(max_indexes, int) or max_indexes < 1:
             raise MetricsError(f"max_indexes is a number of indexes, 1 or more, not {max_indexes!r}")
@@ -82,17 +82,23 @@ class Metrics(Collector):
         self._lock = threading.RLock()  # guards what follows; no lock of a store is taken under it
         self._subjects: list[Subject] = []
         self._groups: list[AnyGroup[Any]] = []
+        self._due: list[Callable[[], None]] = []  # of subjects: to begin and to close
+        self._registry: CollectorRegistry | None = None
         tell_when_forked(self)
-        for each in what:
-            self.add(each)
         try:
+            for each in what:
+                self.add(each)
             registry.register(self)
+        except MetricsError:
+            self.close()
+            raise
         except ValueError as error:
+            self.close()
             raise MetricsError(
                 "this registry has the metrics of kindex already; add() stores and informers to the Metrics that is"
                 " there, or take another registry"
             ) from error
-        self._registry: CollectorRegistry | None = registry
+        self._registry = registry
 
     def add(self, what: Measured, *, name: str | None = None) -> None:
         """Show *what*, too. Its queries are counted from now on.
@@ -120,12 +126,15 @@ class Metrics(Collector):
                     self._add(name or what.name, what._core, None)  # noqa: SLF001 - the same
                 case _:
                     raise MetricsError(f"metrics are of a store, a view, an informer or a group, not of {what!r}")
+        self._do_what_is_due()
 
     def close(self) -> None:
         """Show nothing more, and leave the registry. May be called again."""
         with self._lock:
             registry, self._registry = self._registry, None
+            self._due += [subject.close for subject in self._subjects]
             self._subjects, self._groups = [], []
+        self._do_what_is_due()
         if registry is not None:
             with suppress(KeyError):  # somebody else did it
                 registry.unregister(self)
@@ -159,8 +168,10 @@ class Metrics(Collector):
     def _present(self) -> list[Subject]:
         with self._lock:
             self._take_in_groups()
-            self._subjects = [subject for subject in self._subjects if not subject.gone]
-            return list(self._subjects)
+            self._forget_the_gone()
+            present = list(self._subjects)
+        self._do_what_is_due()
+        return present
 
     def _take_in_groups(self) -> None:
         """Take in the informers that groups have by now. The caller holds the lock."""
@@ -172,6 +183,19 @@ class Metrics(Collector):
                 taken = {subject.name for subject in self._subjects}
                 numbered = (informer.name if number == 1 else f"{informer.name}-{number}" for number in count(1))
                 self._subjects.append(self._subject(next(n for n in numbered if n not in taken), core, informer))
+
+    def _forget_the_gone(self) -> None:
+        """Let go of what is not shown any more. The caller holds the lock."""
+        gone = [subject for subject in self._subjects if subject.gone]
+        self._due += [subject.close for subject in gone]
+        self._subjects = [subject for subject in self._subjects if subject not in gone]
+
+    def _do_what_is_due(self) -> None:
+        """Let subjects begin and close. The caller does not hold the lock: that of a store is taken."""
+        with self._lock:
+            due, self._due = self._due, []
+        for each in due:
+            each()
 
     def _add(self, name: str, core: Core[Any], informer: AnyInformer[Any, Any] | None) -> None:
         """Take in one. The caller holds the lock."""
@@ -185,11 +209,13 @@ class Metrics(Collector):
                     f"there is a store {name!r} here already, and two of one name cannot be told apart; make one with"
                     " another name=, or call add(..., name=...)"
                 )
-        self._subjects = [each for each in self._subjects if not each.gone]
+        self._forget_the_gone()
         self._subjects.append(self._subject(name, core, informer))
 
     def _subject(self, name: str, core: Core[Any], informer: AnyInformer[Any, Any] | None) -> Subject:
-        return Subject(name, core, informer, **self._settings)
+        subject = Subject(name, core, informer, **self._settings)
+        self._due.append(subject.begin)
+        return subject
 
 
 def _family(described: Described) -> GaugeMetricFamily | CounterMetricFamily:

@@ -12,15 +12,17 @@ from weakref import ref
 
 from kindex.errors import KindexError
 from kindex.forks import tell_when_forked
+from kindex.lock_times import LockTimes
 from kindex.measuring import measure, sizes
 from kindex.metrics.queries import Names, QueryCounts
-from kindex.watching import watch
+from kindex.watching import unwatch, watch
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from kindex.core import Core
     from kindex.informer.informing import AnyInformer
+    from kindex.lock_times import By
     from kindex.memory import MemoryReport
 
 # Any, below: of whatever objects; none is looked at.
@@ -69,8 +71,10 @@ class Subject:
         self._clock = clock
         self._names = Names(max_indexes)
         self._counts = QueryCounts(self._names)
+        self._by: tuple[By, ...] = ("query", "write") if queries else ("write",)
         if queries:
             watch(core, self._counts)
+        self._measures = self._closed = False  # guarded by the lock of the store
         self._lock = threading.Lock()  # guards what follows: two scrapes measure once
         self._measured: tuple[float, MemoryReport] | None = None
         tell_when_forked(self)
@@ -82,6 +86,33 @@ class Subject:
             return True
         informer = None if self._informer is None else self._informer()
         return self._informer is not None and (informer is None or informer.stopped)
+
+    def begin(self) -> None:
+        """Let the times of the lock be measured, unless this was closed meanwhile."""
+        core = self._core()
+        if core is None:
+            return
+        with core.lock:
+            if self._measures or self._closed:
+                return
+            self._measures = True
+            if core.lock_times is None:
+                core.lock_times = LockTimes(self._clock)
+            core.lock_times.measurers += 1
+
+    def close(self) -> None:
+        """Count and measure nothing more; the last who measured the lock ends that."""
+        core = self._core()
+        if core is None:
+            return
+        unwatch(core, self._counts)
+        with core.lock:
+            self._closed = True
+            if self._measures and core.lock_times is not None:
+                self._measures = False
+                core.lock_times.measurers -= 1
+                if not core.lock_times.measurers:
+                    core.lock_times = None
 
     def reads(self, core: Core[Any]) -> bool:
         """Tell whether this is about the store of *core*."""
@@ -117,11 +148,17 @@ class Subject:
             inboxes = [] if core.feed is None else core.feed.inboxes()
             queued = [len(inbox) for inbox in inboxes]
             ignored = dict(core.ignored)
+            times = core.lock_times
+            spans = [] if times is None else [(by, times.of[by].sums) for by in self._by]
         yield self._one("kindex_store_objects", objects)
         yield self._one("kindex_store_revision", revision)
         yield self._one("kindex_store_followers", len(queued))
         yield self._one("kindex_store_queued_items", sum(queued))
         yield self._one("kindex_store_queued_items_max", max(queued, default=0))
+        for by, (takes, waited, held) in spans:
+            yield Sample("kindex_store_lock_takes_total", (self.name, by), takes)
+            yield Sample("kindex_store_lock_wait_seconds_total", (self.name, by), waited)
+            yield Sample("kindex_store_lock_hold_seconds_total", (self.name, by), held)
         for reason, count in ignored.items():
             yield Sample("kindex_store_ignored_events_total", (self.name, reason), count)
 

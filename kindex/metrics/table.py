@@ -9,6 +9,7 @@ Labels: TypeAlias = tuple[str, ...]
 STORE: Final[Labels] = ("store",)
 INDEX: Final[Labels] = ("store", "index")
 SCOPE: Final[Labels] = ("store", "scope")
+BY: Final[Labels] = ("store", "by")
 
 
 class Described(NamedTuple):
@@ -31,6 +32,9 @@ METRICS: Final = (
     Described("kindex_store_objects", "gauge", STORE, "Objects in the store."),
     Described("kindex_store_revision", "gauge", STORE, "Commits so far."),
     Described("kindex_store_bytes", "gauge", STORE, "Bytes that the store takes, without the objects."),
+    Described("kindex_store_lock_takes_total", "counter", BY, "Times that queries or writes took the lock."),
+    Described("kindex_store_lock_wait_seconds_total", "counter", BY, "How long they waited for it, summed."),
+    Described("kindex_store_lock_hold_seconds_total", "counter", BY, "How long they held it, summed."),
     Described("kindex_store_followers", "gauge", STORE, "Followers and handlers."),
     Described("kindex_store_queued_items", "gauge", STORE, "Changes that followers have not taken, of all together."),
     Described("kindex_store_queued_items_max", "gauge", STORE, "Changes that the slowest follower has not taken."),

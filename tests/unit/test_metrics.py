@@ -160,6 +160,123 @@ def test_bytes_can_be_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
         assert not [key for key in _scraped(registry) if key[0].endswith("_bytes")]
 
 
+class _Ticking(_Clock):
+    """Each look at it takes a second."""
+
+    def __call__(self) -> float:
+        self.now += 1
+        return self.now
+
+
+class _Awaited:
+    """A lock that lets everybody wait for ten seconds of a clock."""
+
+    def __init__(self, lock: Any, clock: _Clock) -> None:
+        self._lock = lock
+        self._clock = clock
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._lock, name)
+
+    def __enter__(self) -> bool:
+        self._clock.now += 10
+        return bool(self._lock.__enter__())
+
+    def __exit__(self, *error: object) -> None:
+        self._lock.__exit__(*error)
+
+
+def _lock_times(registry: CollectorRegistry, by: str) -> tuple[float, ...]:
+    found = _scraped(registry)
+    counted = ("takes", "wait_seconds", "hold_seconds")
+    return tuple(found[f"kindex_store_lock_{each}_total", by, "pods"] for each in counted)
+
+
+def _in_one_commit(store: Store[Any]) -> None:
+    with store.transaction() as txn:
+        txn.put(pod("a"))
+        txn.put(pod("b"))
+
+
+QUERIES = [
+    lambda store: store.select(),
+    lambda store: store.select(label_selector="app=app-1", order_by="key", limit=1),
+    lambda store: store.keys(by_node.at("n1")),
+    lambda store: store.count(label_selector="app=app-1"),
+    lambda store: store.first(label_selector="app=app-1"),
+    lambda store: store.any(label_selector="tier=y"),
+]
+WRITES = [
+    lambda store: store.put(pod("new")),
+    lambda store: store.put(pod("pod-1", app="changed")),
+    lambda store: store.delete(pod("pod-1")),
+    lambda store: store.replace([pod("other")]),
+    lambda store: store.replace([*store, pod("other")]),
+    _in_one_commit,
+]
+
+
+@pytest.mark.parametrize("call", [*QUERIES, *WRITES])
+def test_waits_for_the_lock_and_holds_are_measured(call: Any) -> None:
+    """Each query and each write adds to the sums of its sort: a take, its wait for the lock, and its hold."""
+    store, registry, clock = _store(10), CollectorRegistry(), _Ticking()
+    by, other = ("query", "write") if call in QUERIES else ("write", "query")
+    store._core.lock = _Awaited(store._core.lock, clock)  # type: ignore[assignment]
+    with Metrics(store, registry=registry, memory_seconds=None, clock=clock):
+        assert _lock_times(registry, by) == (0, 0, 0)
+        call(store)
+        takes, waited, held = _lock_times(registry, by)
+        assert (takes, waited) == (1, 11), "the ten of the lock, and one look at the clock"
+        assert held >= 1
+        if call in QUERIES:
+            assert _lock_times(registry, other) == (0, 0, 0)
+
+
+def test_a_query_of_a_snapshot_waits_for_the_same_lock() -> None:
+    """What a snapshot is asked counts as a query of its store."""
+    store, registry = _store(10), CollectorRegistry()
+    with Metrics(store, registry=registry, clock=_Ticking()), store.snapshot() as moment:
+        moment.select(label_selector="app=app-1")
+        assert _lock_times(registry, "query") == (1, 1, 1)
+
+
+def test_the_lock_is_measured_while_somebody_shows_it() -> None:
+    """Nobody looks at a clock before the first Metrics and after the last, nor for one that was refused."""
+    store, first, second = _store(1), CollectorRegistry(), CollectorRegistry()
+    assert store._core.lock_times is None
+    with Metrics(store, registry=first):
+        with pytest.raises(MetricsError):
+            Metrics(store, registry=first)
+        with pytest.raises(MetricsError):
+            Metrics(store, store, registry=second)
+        with Metrics(store, registry=second, queries=False):
+            store.put(pod("b"))
+            store.select()
+        assert store._core.lock_times is not None
+        assert _lock_times(first, "write")[0] == 1
+    assert store._core.lock_times is None
+    assert store._core.watchers == []
+
+
+def test_a_stopped_informer_measures_no_more() -> None:
+    """The scrape after its end lets go of its store."""
+    registry = CollectorRegistry()
+    informer = Informer(FakeSource([pod("a")], name="pods"))
+    with Metrics(informer, registry=registry):
+        with informer as pods:
+            assert pods._core.lock_times is not None
+        _scraped(registry)
+        assert informer.view._core.lock_times is None
+
+
+def test_times_of_the_lock_with_queries_left_out() -> None:
+    """Writes alone are measured then."""
+    store, registry = _store(1), CollectorRegistry()
+    with Metrics(store, registry=registry, queries=False):
+        store.select()
+        assert {key[1] for key in _scraped(registry) if key[0] == "kindex_store_lock_takes_total"} == {"write"}
+
+
 def test_budgets_and_drops() -> None:
     """A budget shows its limits, and an index that broke it that it is gone."""
     store: Store[Any] = Store(
