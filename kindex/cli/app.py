@@ -25,7 +25,7 @@ from kindex.cli.doctor import findings_of, paragraph, versions
 from kindex.cli.documents import InputError
 from kindex.cli.inputs import inputs_of
 from kindex.cli.printing import Output, PlanOutput, printed, printed_plans
-from kindex.cli.progress import is_terminal, listing, reading, working
+from kindex.cli.progress import asking_cluster, is_terminal, listing, reading, working
 from kindex.cli.query import Question, answers, asked_kinds, load, of_namespaces
 from kindex.cli.watching import check_watched, watched
 from kindex.errors import KindexError, PathSyntaxError, QueryError, SelectorSyntaxError
@@ -386,7 +386,12 @@ def doctor(
     question = _asking(namespace, None, None, None, None, None)(kind)
     print(versions(), flush=True)
     findings: list[Finding] = []
-    for finding in findings_of(kubeconfig, context, question.words, question.namespaces):
+    coming = findings_of(kubeconfig, context, question.words, question.namespaces)
+    while True:
+        with asking_cluster():  # not while it is printed: both may be the same terminal
+            finding = next(coming, None)
+        if finding is None:
+            break
         print(finding, flush=True)
         findings.append(finding)
     print(f"\nFor a bug report:\n{paragraph(findings)}", flush=True)

@@ -27,6 +27,7 @@ RawObject: TypeAlias = dict[str, Any]  # Any: JSON
 Progress: TypeAlias = "Callable[[str, int], None]"
 
 _PAGE: Final = 500
+ANSWER_SECONDS: Final = 20.0  # for what a server answers at once, while somebody waits
 
 
 class ClusterError(KindexError, OSError):
@@ -51,7 +52,7 @@ class Cluster:
 
     def __init__(self, client: Any) -> None:  # noqa: ANN401 - an ApiClient
         self.client = client
-        self._discovery = Discovery(client)
+        self._discovery = Discovery(client, answer_seconds=ANSWER_SECONDS)
 
     @classmethod
     def of(cls, kubeconfig: str | None, context: str | None) -> Self:

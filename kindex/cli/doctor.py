@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
 import attrs
 
-from kindex.cli.cluster import Cluster, ClusterError
+from kindex.cli.cluster import ANSWER_SECONDS, Cluster, ClusterError
 from kindex.decoding import DictDecoder
 from kindex.errors import QueryError
 from kindex.sources.base import BookmarkEvent, ErrorEvent, ListRequest, WatchRequest
@@ -133,8 +133,9 @@ def _of_kind(cluster: Cluster, wanted: Wanted, namespace: str | None) -> Iterato
     if resource.namespaced is False:
         where = "which have no namespace"
     scope = "all namespaces" if namespace is None else "one namespace"
-    source = source_of(resource, decoder=DictDecoder(), client=cluster.client)
-    nobody = source_of(resource, decoder=DictDecoder(), client=cluster.client, field_selector=_NOBODY)
+    decoder, client, seconds = DictDecoder(), cluster.client, ANSWER_SECONDS
+    source = source_of(resource, decoder=decoder, client=client, answer_seconds=seconds)
+    nobody = source_of(resource, decoder=decoder, client=client, answer_seconds=seconds, field_selector=_NOBODY)
     with closing(source), closing(nobody):
         try:
             page = source.list_page(ListRequest(namespace, limit=1))

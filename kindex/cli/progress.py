@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 _LONG_LOAD: Final = 4_000_000  # bytes; less is read before a bar would be seen
 _MANY: Final = 2_000  # objects; with fewer any work is done before a line would be seen
+_ASKING: Final = "asking the cluster"
 _EVERY: Final = 256  # objects; to tell of each would take longer than to read it
 
 
@@ -73,9 +74,20 @@ def listing() -> Iterator[Callable[[str, int], None] | None]:
     if not is_terminal(sys.stderr):
         yield None
         return
-    with _shown(SpinnerColumn(), TextColumn("listing {task.description}: {task.completed:,}")) as progress:
-        task = progress.add_task("", total=None)
-        yield lambda plural, count: progress.update(task, description=plural, completed=count)
+    with _shown(SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn()) as progress:
+        task = progress.add_task(_ASKING, total=None)
+        yield lambda plural, count: progress.update(task, description=f"listing {plural}: {count:,}")
+
+
+@contextmanager
+def asking_cluster() -> Iterator[None]:
+    """Show that a cluster is asked, and for how long."""
+    if not is_terminal(sys.stderr):
+        yield
+        return
+    with _shown(SpinnerColumn(), TextColumn(_ASKING), TimeElapsedColumn()) as progress:
+        progress.add_task("", total=None)
+        yield
 
 
 @contextmanager

@@ -41,8 +41,8 @@ class Discovery:
     ([('Pod', '/api/v1/pods'), ('Deployment', '/apis/apps/v1/deployments')], True)
     """
 
-    def __init__(self, client: AnyApiClient) -> None:
-        self._asking = Asking(client)
+    def __init__(self, client: AnyApiClient, *, answer_seconds: float = 75.0) -> None:
+        self._asking = Asking(client, answer_seconds=answer_seconds)
         self._known: dict[str, Mapping[str, Any]] = {}  # Any: JSON
 
     def close(self) -> None:

@@ -3,19 +3,24 @@
 from __future__ import annotations
 
 import os
+import sys
 from typing import TYPE_CHECKING, Any
 
 import attrs
 import pytest
 import yaml
+from rich.console import Console as Terminal
 from typer.testing import CliRunner
 
+import kindex.cli.cluster as asked_cluster
+from kindex.cli import doctor, progress
 from kindex.cli.app import app
 from kindex.sources.base import ListRequest
 from kindex.sources.client import ClientSource
 from kindex.sources.kubeconfigs import way_of
 from kindex.testing import ApiServer, Resource
 from kindex.testing.api_server.watching import WatchOptions
+from tests.certificates import Authority
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -163,6 +168,53 @@ def test_an_expired_token_where_everybody_may_read_the_version(
     assert (code, verdicts) == (1, {"kubeconfig": "ok", "server": "ok", "kind": "failed"})
     assert "has expired" in err
     assert "kind: failed (credentials, 401)" in report
+
+
+def test_a_server_that_nobody_vouches_for(tmp_path: Path) -> None:
+    """A certificate that cannot be trusted is one sentence with the reason; the report says network and no more."""
+    with ApiServer([_pod("secret-1")], tls=Authority(tmp_path).server()) as server:
+        config = server.config()
+        cluster = config["clusters"][0]["cluster"]
+        del cluster["certificate-authority-data"]
+        cluster["certificate-authority"] = str(Authority(tmp_path, "other").file)
+        path = tmp_path / "kubeconfig"
+        path.write_text(yaml.safe_dump(config))
+        code, verdicts, report, err = _doctor("--kubeconfig", str(path))
+    assert (code, verdicts) == (1, {"kubeconfig": "ok", "server": "failed"})
+    assert err == f"error: {server.url}: TLS failed: unable to get local issuer certificate\n"
+    assert report.endswith("; server: failed (network)\n")
+
+
+@pytest.mark.parametrize(
+    ("faults", "failed"),
+    [
+        ([{"kind": "slow_headers", "times": 1}], "server"),
+        ([{"kind": "slow_headers", "verb": "list", "times": None}], "list"),
+    ],
+)
+def test_a_server_that_hangs(
+    faults: list[dict[str, Any]], failed: str, kubeconfig: str, server: ApiServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One that takes a request and does not answer is given up after a while, and that is one sentence."""
+    for module in (asked_cluster, doctor):
+        monkeypatch.setattr(module, "ANSWER_SECONDS", 0.2)
+    for fault in faults:
+        server.faults.add(**fault)
+    code, verdicts, report, err = _doctor("--kubeconfig", kubeconfig)
+    assert (code, verdicts[failed]) == (1, "failed")
+    assert err == f"error: {server.url}: no answer in time\n"
+    assert f"{failed}: failed (network)" in report
+
+
+def test_a_terminal_sees_that_something_is_asked(kubeconfig: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever waits for a server sees that it is asked, and the findings are what they are elsewhere."""
+    quiet = _doctor("--kubeconfig", kubeconfig)
+    monkeypatch.setattr(progress, "is_terminal", lambda stream: stream is sys.stderr)
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setattr(progress, "Console", lambda **_: Terminal(file=sys.stderr, force_terminal=True, width=80))
+    loud = _doctor("--kubeconfig", kubeconfig)
+    assert loud[:3] == quiet[:3]
+    assert "asking the cluster" in loud[3]
 
 
 def test_a_version_that_is_not_told(kubeconfig: str, server: ApiServer) -> None:
