@@ -54,7 +54,7 @@ def add_indexers(core: Core[T], indexers: Sequence[AnyIndexer[T]]) -> None:
 
     Schemas are made and compared without the lock: index functions, which may be anybody's, are part of them.
     """
-    late = Schema(indexers)
+    late = Schema(indexers, store=core.name)
     while not _added(core, late):
         pass
 
@@ -175,7 +175,7 @@ def _merged(
         for slot in slots:
             index.file(slot, None)
         keys = cast("list[ObjectKey]", [current.slots.keys[slot] for slot in slots])
-        admit_one_type(identity, index.ordered[0] if index.ordered else None, keys, column)
+        admit_one_type(identity, index.ordered[0] if index.ordered else None, keys, column, current.schema.store)
     for slot, filing in zip(slots, column, strict=True):
         if isinstance(complete, FamilyIndex):
             complete.file(slot, cast("dict[str, str]", filing))
@@ -228,7 +228,7 @@ def readmit(core: Core[T], identity: Identity, *, asked: bool) -> str | None:
         identity: of the index.
         asked: whether somebody asked for it: then the budget itself counts, else its ``readmit_below``.
     """
-    late = Schema([alone(identity)])
+    late = Schema([alone(identity)], store=core.name)
     for _ in range(_TRIES):
         schema = core.generation.schema
         if identity not in schema.dropped:

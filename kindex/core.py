@@ -165,7 +165,7 @@ class Core(Generic[T]):
         self.scan: Scan = scan
         self.lock = threading.RLock()
         self.lock_times: LockTimes | None = None
-        self.generation: Generation[T] = _empty(Schema(indexers, budget=budget))
+        self.generation: Generation[T] = _empty(Schema(indexers, budget=budget, store=name))
         self.on_budget = on_budget
         self.drops = 0
         self.writes_since_drop = 0

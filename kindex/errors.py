@@ -191,18 +191,27 @@ class IndexerError(KindexError, ValueError):
     """An indexer that is declared wrongly: no keys, an empty name, a budget that is missing."""
 
 
+def _unchanged(store: str) -> str:
+    return "nothing was changed" + (f" in store {store!r}" if store else "")
+
+
 class IndexFunctionError(KindexError, ValueError):
     """An index function raised; the write that called it changed nothing."""
 
-    def __init__(self, index: str, key: object, reason: str) -> None:
-        """Name the *index*, the *key* of the object and the cause."""
+    def __init__(self, index: str, key: object, reason: str, store: str = "") -> None:
+        """Name the *index*, the *key* of the object, the cause, and the *store*, where there is one."""
         self.index = index
         self.key = key
         self.reason = reason
+        self.store = store
         super().__init__(
-            f"index {index!r} failed on {key}: {reason}; nothing was changed"
+            f"index {index!r} failed on {key}: {reason}; {_unchanged(store)}"
             ' (on_error="skip" files such objects under no value)'
         )
+
+    def of_store(self, store: str) -> IndexFunctionError:
+        """Give the same error with the name of the *store*, which an indexer does not know."""
+        return type(self)(self.index, self.key, self.reason, store).with_traceback(self.__traceback__)
 
 
 class IndexValueError(IndexFunctionError, TypeError):
@@ -212,27 +221,35 @@ class IndexValueError(IndexFunctionError, TypeError):
 class UnknownIndexError(KindexError, LookupError):
     """A query names an index that the store does not have."""
 
-    def __init__(self, index: str, names: Iterable[str], among: str = "") -> None:
-        """Say which *index* was asked for and which *names* there are, *among* others than a store's indexes."""
+    def __init__(self, index: str, names: Iterable[str], store: str, among: str = "") -> None:
+        """Say which *index* was asked for, of which *store*, and which *names* there are.
+
+        *among* says what they are, where they are not all of its indexes.
+        """
         self.index = index
         self.names = tuple(sorted(names))
+        self.store = store
         there = ", ".join(self.names) or "none"
         if among:
-            super().__init__(f"no index {index!r} among the {among} (there are: {there})")
+            super().__init__(f"no index {index!r} among the {among} of store {store!r} (there are: {there})")
         else:
-            super().__init__(f"no index {index!r} here (this store has: {there}); pass it to Store(indexers=...)")
+            super().__init__(
+                f"no index {index!r} in store {store!r} (it has: {there}); declare it with indexers=[...], or"
+                " add_indexers()"
+            )
 
 
 class IndexConflictError(KindexError, ValueError):
     """Two different indexers claim one name; nothing was added."""
 
-    def __init__(self, name: str, present: object, added: object) -> None:
-        """Name both: the indexer that is *present* and the one that was to be *added*."""
+    def __init__(self, name: str, present: object, added: object, store: str) -> None:
+        """Name both: the indexer that is *present* and the one that was to be *added* to the *store*."""
         self.name = name
+        self.store = store
         self.present = present
         self.added = added
         super().__init__(
-            f"two different indexers are called {name!r}: {present!r} is there,"
+            f"two different indexers are called {name!r} in store {store!r}: {present!r} is there,"
             f" {added!r} was to be added; give one of them another name"
         )
 
@@ -273,12 +290,13 @@ class ScanRefusedError(KindexError, RuntimeError):
 class BudgetExceededError(KindexError, RuntimeError):
     """An index would break its budget, where the store says ``on_budget="raise"``; nothing was changed."""
 
-    def __init__(self, index: str, scope: str, reason: str) -> None:
-        """Name the *index*, whose budget it is, and the limit."""
+    def __init__(self, index: str, scope: str, reason: str, store: str) -> None:
+        """Name the *index*, whose budget it is, the limit, and the *store*."""
         self.index = index
         self.scope = scope
         self.reason = reason
-        super().__init__(f"index {index!r} would break the budget of {scope}: {reason}; nothing was changed")
+        self.store = store
+        super().__init__(f"index {index!r} would break the budget of {scope}: {reason}; {_unchanged(store)}")
 
 
 class InCommitError(KindexError, RuntimeError):

@@ -284,7 +284,9 @@ def admit(schema: Schema[Any], indexes: Sequence[Index], filings: Iterable[tuple
     for indexer, place in schema.sorted_places:
         index = cast("SortedIndex", indexes[place])
         column = [filing[place] for _, filing in filings]
-        admit_one_type(indexer, index.ordered[0] if index.ordered else None, [key for key, _ in filings], column)
+        admit_one_type(
+            indexer, index.ordered[0] if index.ordered else None, [key for key, _ in filings], column, schema.store
+        )
         for (_, filings_of_one), filing in zip(filings, column, strict=True):
             filings_of_one[place] = filing
 
@@ -292,13 +294,13 @@ def admit(schema: Schema[Any], indexes: Sequence[Index], filings: Iterable[tuple
 def admit_columns(schema: Schema[Any], keys: Sequence[ObjectKey], columns: Sequence[list[Any]]) -> None:
     """Check the same for all of the objects that indexes are built for, whose filings are given index by index."""
     for indexer, place in schema.sorted_places:
-        admit_one_type(indexer, None, keys, columns[place])
+        admit_one_type(indexer, None, keys, columns[place], schema.store)
 
 
 def admit_one_type(
-    indexer: SortedIndexer[Any, Any], like: ValueKey | None, keys: Sequence[ObjectKey], column: list[Any]
+    indexer: SortedIndexer[Any, Any], like: ValueKey | None, keys: Sequence[ObjectKey], column: list[Any], store: str
 ) -> None:
-    """Check that the values in *column* are of the type of *like*, or else of the first of them."""
+    """Check that the values in *column* are of the type of *like*, or else of the first of them; *store* for errors."""
     for i, (key, filing) in enumerate(zip(keys, column, strict=True)):
         for value in keys_in(filing):
             like = value if like is None else like
@@ -307,5 +309,5 @@ def admit_one_type(
             if indexer.on_error == "raise":
                 kinds = [type(decoded(each)).__name__ for each in (value, like)]
                 reason = f"a sorted index holds one type: {decoded(value)!r} is {kinds[0]}, the others are {kinds[1]}"
-                raise IndexValueError(indexer.name, key, reason)
+                raise IndexValueError(indexer.name, key, reason, store)
             column[i] = SKIPPED

@@ -32,12 +32,14 @@ class Handlers(Generic[T]):
     def __init__(
         self,
         name: str,
+        store: str,
         on_add: Callable[[Added[T]], object] | None,
         on_update: Callable[[Updated[T]], object] | None,
         on_delete: Callable[[Deleted[T]], object] | None,
         on_error: OnError[T] | None,
     ) -> None:
         self.name = name
+        self.store = store
         self.on_add = on_add
         self.on_update = on_update
         self.on_delete = on_delete
@@ -74,9 +76,9 @@ class Handlers(Generic[T]):
             try:
                 self.on_error(error, delta)
             except Exception:  # noqa: BLE001 - as above
-                _log.exception("on_error of handler %r failed on %s", self.name, what)
+                _log.exception("on_error of handler %r of store %r failed on %s", self.name, self.store, what)
         else:
-            _log.error("handler %r failed on %s", self.name, what, exc_info=error)
+            _log.error("handler %r of store %r failed on %s", self.name, self.store, what, exc_info=error)
 
 
 class Registration(Generic[T]):
@@ -84,8 +86,8 @@ class Registration(Generic[T]):
 
     The functions are called one at a time, in a thread that belongs to this registration, without any lock: they may
     read and write the store, add handlers and indexers, remove this registration. What they raise is counted, and
-    logged with the registration's name or given to ``on_error``. The thread ends with the registration, with the
-    store, and never keeps the process alive. A forked child has no such thread: register there anew.
+    logged with the names of registration and store, or given to ``on_error``. The thread ends with the registration,
+    with the store, and never keeps the process alive. A forked child has no such thread: register there anew.
     """
 
     def __init__(

@@ -141,7 +141,7 @@ def drop(core: Core[Any], found: Sequence[Breach]) -> None:
         BudgetExceededError: it says so; nothing was changed.
     """
     if core.on_budget == "raise":
-        raise BudgetExceededError(found[0].identity.name, found[0].limit.scope, found[0].reason)
+        raise BudgetExceededError(found[0].identity.name, found[0].limit.scope, found[0].reason, core.name)
     while True:
         schema = core.generation.schema
         drops = {

@@ -396,7 +396,7 @@ class _Compiler:
         if indexer.takes_all or any(
             self._schema.find(key) is None and key not in self._schema.dropped for key in known
         ):
-            raise UnknownIndexError(indexer.name, self._schema.names)
+            raise UnknownIndexError(indexer.name, self._schema.names, self._schema.store)
 
 
 def parts_of_term(term: Term[Any]) -> Iterator[Indexer[Any, Any] | LabelKey]:

@@ -42,7 +42,9 @@ def replace(
     for obj in objects:
         key = checked_key(core, obj)
         if namespace is not None and key.namespace != namespace:
-            raise ScopeError(f"replace(namespace={namespace!r}) was given {key}; nothing was changed")
+            raise ScopeError(
+                f"replace(namespace={namespace!r}) of store {core.name!r} was given {key}; nothing was changed"
+            )
         wanted[key] = obj  # the last one of a key wins, as in a map
     replacement = _Replacement(core, wanted, namespace)
     versions = None if resource_version is None else {namespace: resource_version}

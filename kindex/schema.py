@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeAlias, TypeVar, Union, cast
 
 import attrs
 
-from kindex.errors import IndexConflictError, IndexerError, UnknownIndexError
+from kindex.errors import IndexConflictError, IndexerError, IndexFunctionError, UnknownIndexError
 from kindex.families import FamilyIndex
 from kindex.indexers.base import AnyIndexer, Indexer, NamespaceIndexer
 from kindex.indexers.labels import LabelIndexer, LabelKey
@@ -105,6 +105,7 @@ class Schema(Generic[T]):
         "places",
         "programs",
         "sorted_places",
+        "store",
     )
 
     def __init__(
@@ -114,6 +115,7 @@ class Schema(Generic[T]):
         budget: Budget | None = None,
         hidden: frozenset[Identity] = frozenset(),
         dropped: Mapping[Identity, Drop] | None = None,
+        store: str = "",
     ) -> None:
         """Compile *indexers*; equal ones count once.
 
@@ -122,11 +124,13 @@ class Schema(Generic[T]):
             budget: for all indexes together.
             hidden: indexes that writes keep but queries do not see: one that is added late is built beside.
             dropped: indexes that broke a budget: they keep their place, and hold nothing.
+            store: its name, for errors.
 
         Raises:
             IndexConflictError: two different ones have one name.
             IndexerError: one of them is no indexer.
         """
+        self.store = store
         named: dict[str, AnyIndexer[T]] = {}
         for indexer in (NamespaceIndexer(), *indexers):
             if not isinstance(indexer, AnyIndexer):
@@ -135,7 +139,7 @@ class Schema(Generic[T]):
                 )
             present = named.setdefault(indexer.name, indexer)
             if present != indexer:
-                raise IndexConflictError(indexer.name, present, indexer)
+                raise IndexConflictError(indexer.name, present, indexer, store)
         self.indexers = tuple(named.values())
         keys: dict[str, dict[str, None]] = {}
         families: list[Family] = []
@@ -209,7 +213,7 @@ class Schema(Generic[T]):
         spot = self.find(identity)
         if spot is None:
             there = (indexer.name for indexer in self.indexers if self.hidden.isdisjoint(parts_of(indexer)))
-            raise UnknownIndexError(identity.name, there)
+            raise UnknownIndexError(identity.name, there, self.store)
         return spot
 
     def filings(self, key: ObjectKey, obj: T) -> Filings:
@@ -223,8 +227,11 @@ class Schema(Generic[T]):
             filings += group.filings(group.read(obj))
         for read, deny in self._families:
             filings.append(_all_labels(read(obj), deny))
-        for indexer in self._functions:
-            filings.append(None if indexer is None else indexer.filing_of(obj, key))
+        try:
+            for indexer in self._functions:
+                filings.append(None if indexer is None else indexer.filing_of(obj, key))
+        except IndexFunctionError as error:
+            raise error.of_store(self.store) from error.__cause__
         for place in self._blanked:
             filings[place] = None
         return filings
@@ -241,12 +248,15 @@ class Schema(Generic[T]):
         for group in self._label_groups:
             columns += group.columns(list(map(group.read, objects)))
         columns += [[_all_labels(read(obj), deny) for obj in objects] for read, deny in self._families]
-        columns += [
-            [None] * len(keys)
-            if indexer is None
-            else [indexer.filing_of(obj, key) for key, obj in zip(keys, objects, strict=True)]
-            for indexer in self._functions
-        ]
+        try:
+            columns += [
+                [None] * len(keys)
+                if indexer is None
+                else [indexer.filing_of(obj, key) for key, obj in zip(keys, objects, strict=True)]
+                for indexer in self._functions
+            ]
+        except IndexFunctionError as error:
+            raise error.of_store(self.store) from error.__cause__
         for place in self._blanked:
             columns[place] = [None] * len(keys)
         return columns
@@ -292,7 +302,7 @@ class Schema(Generic[T]):
         """
         for name in names:
             if name not in self.names:
-                raise UnknownIndexError(name, self.names)
+                raise UnknownIndexError(name, self.names, self.store)
             if name == self.indexers[NAMESPACE].name:
                 raise IndexerError("the namespace index cannot be removed; every store has it")
         return self._with(indexers=[indexer for indexer in self.indexers if indexer.name not in names])
@@ -332,7 +342,7 @@ class Schema(Generic[T]):
             elif isinstance(known, Family) and known.covers(identity):
                 found.append((place, cast("LabelKey", identity).key))
         if not found:
-            raise UnknownIndexError(identity.name, self.names)
+            raise UnknownIndexError(identity.name, self.names, self.store)
         return found
 
     def _with(
@@ -347,6 +357,7 @@ class Schema(Generic[T]):
             budget=self.budget,
             hidden=self.hidden if hidden is None else hidden,
             dropped=self.dropped if dropped is None else dropped,
+            store=self.store,
         )
 
     def _limits(self, budget: Budget | None) -> list[Limit]:

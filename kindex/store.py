@@ -240,7 +240,7 @@ class Store(StoreView[T]):
             if index in (identity, identity.name):
                 reason = readmit(core, identity, asked=True)
                 if reason is not None:
-                    raise BudgetExceededError(drop.index, drop.scope, reason)
+                    raise BudgetExceededError(drop.index, drop.scope, reason, core.name)
                 return
         named = index if isinstance(index, str) else index.name
-        raise UnknownIndexError(named, (drop.index for drop in dropped.values()), "dropped indexes")
+        raise UnknownIndexError(named, (drop.index for drop in dropped.values()), core.name, "dropped indexes")

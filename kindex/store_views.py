@@ -186,7 +186,7 @@ class StoreView(View[T]):
         checked_handlers(name, on_error, **functions)
         wanted = Filter(terms, namespace, label_selector, field_selector, where)
         called = name or name_of(*functions.values())
-        handlers = Handlers(called, on_add, on_update, on_delete, on_error)
+        handlers = Handlers(called, self.name, on_add, on_update, on_delete, on_error)
         return Registration(self._core, wanted, handlers, replay=replay, overflow=overflow)
 
     def wait_until(self, predicate: Callable[[StoreView[T]], R], timeout_seconds: float | None = None) -> R:

@@ -62,7 +62,9 @@ class Transaction(Generic[T]):
 
     def __enter__(self) -> Transaction[T]:
         if self._schema is not None:
-            raise TransactionError("a transaction is used once; start another with store.transaction()")
+            raise TransactionError(
+                f"a transaction is used once; start another of store {self._core.name!r} with transaction()"
+            )
         latest = _latest.get()
         outer = None if latest is None else latest()
         if outer is not None and outer._open and outer._core is not self._core:  # noqa: SLF001 - of the same class
@@ -110,7 +112,9 @@ class Transaction(Generic[T]):
 
     def replace(self, *_objects: object, **_options: object) -> NoReturn:
         """Refuse: a replace is relative to all of the state at its commit; call it on the store."""
-        raise TransactionError("replace() is a commit of its own; call it on the store, outside the transaction")
+        raise TransactionError(
+            f"replace() is a commit of its own; call it on store {self._core.name!r}, outside the transaction"
+        )
 
     def get(self, name: str | ObjectKey, *, namespace: str | None = None) -> T | None:
         """Give the object of this name as the transaction would leave it. Takes and raises what ``StoreView.get`` does.
@@ -175,4 +179,6 @@ class Transaction(Generic[T]):
 
     def _check_open(self) -> None:
         if not self._open:
-            raise TransactionError("this transaction is not open; use it inside its with block")
+            raise TransactionError(
+                f"this transaction of store {self._core.name!r} is not open; use it inside its with block"
+            )

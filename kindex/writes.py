@@ -185,7 +185,10 @@ def checked_key(core: Core[T], obj: T) -> ObjectKey:
     """
     if obj is None:
         raise InvalidObjectError(f"None cannot be stored in {core.name!r}; to remove an object, delete its key")
-    key: ObjectKey = core.key_of(obj)
+    try:
+        key: ObjectKey = core.key_of(obj)
+    except InvalidObjectError as error:
+        raise InvalidObjectError(f"{error} (store {core.name!r})") from error
     # Checked, since a key function may be anybody's.
     if type(key) is not ObjectKey or type(key[0]) is not str or type(key[1]) is not str or not key[1]:
         key = _plain_key(core, key)

@@ -160,7 +160,9 @@ def test_an_unknown_index_is_not_listed_among_those_there_are() -> None:
 
     late: Indexer[Pod, Any] = Indexer("late", Meanwhile(look))
     store.add_indexers(late)
-    assert said == ["no index 'late' here (this store has: namespace); pass it to Store(indexers=...)"]
+    assert said == [
+        "no index 'late' in store 'pods' (it has: namespace); declare it with indexers=[...], or add_indexers()"
+    ]
 
 
 def fails_on(name: str, error: Exception) -> Callable[[Pod], str]:

@@ -260,8 +260,8 @@ def test_errors_are_counted_logged_and_go_no_further(store: Store[Pod], caplog: 
         end(registration)
     assert (registration.handled, registration.errors) == (4, 2)
     assert [record.getMessage() for record in caplog.records] == [
-        "handler 'moody' failed on Added of prod/a",
-        "handler 'moody' failed on Added of prod/c",
+        "handler 'moody' of store 'pods' failed on Added of prod/a",
+        "handler 'moody' of store 'pods' failed on Added of prod/c",
     ]
     assert all(record.exc_info is not None and record.exc_info[0] is Sad for record in caplog.records)
 
@@ -320,8 +320,8 @@ def test_on_error_may_fail_itself(store: Store[Pod], caplog: pytest.LogCaptureFi
     end(registration)
     assert (registration.handled, registration.errors) == (2, 2)
     assert [record.getMessage() for record in caplog.records] == [
-        "on_error of handler 'moody' failed on Added of prod/a",
-        "on_error of handler 'moody' failed on Added of prod/b",
+        "on_error of handler 'moody' of store 'pods' failed on Added of prod/a",
+        "on_error of handler 'moody' of store 'pods' failed on Added of prod/b",
     ]
     assert all(record.exc_info is not None and record.exc_info[0] is LookupError for record in caplog.records)
 
@@ -348,7 +348,7 @@ def test_a_filter_that_fails_is_an_error_of_the_registration(
         assert registration.wait_synced(DEADLINE)
         end(registration)
         assert (registration.handled, registration.errors) == (2, 1)
-    assert [record.getMessage() for record in caplog.records] == ["handler 'm' failed on its filter"]
+    assert [record.getMessage() for record in caplog.records] == ["handler 'm' of store 'pods' failed on its filter"]
     assert told == [("b", None)]
 
 

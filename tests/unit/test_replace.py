@@ -220,7 +220,7 @@ def test_an_object_of_another_namespace_is_refused() -> None:
     store = filled()
     with pytest.raises(ScopeError) as refused:
         store.replace([pod("x", "prod"), pod("y", "test")], "2", namespace="prod")
-    assert str(refused.value) == "replace(namespace='prod') was given test/y; nothing was changed"
+    assert str(refused.value) == "replace(namespace='prod') of store 'pods' was given test/y; nothing was changed"
     assert (len(store), store.revision) == (10, 1)
     for wrong in ("", 7, ["prod"]):
         with pytest.raises(QueryError) as unclear:

@@ -242,7 +242,8 @@ def test_what_has_no_key_is_refused_and_nothing_changes() -> None:
         for write in writes:
             with pytest.raises(InvalidObjectError) as refused:
                 write(obj)
-            assert str(refused.value) == sentence
+            named = sentence if "'pods'" in sentence else f"{sentence} (store 'pods')"
+            assert str(refused.value) == named
             assert isinstance(refused.value, ValueError)
     assert state_of(store) == before
     store._check()
@@ -495,7 +496,7 @@ def test_one_name_is_one_indexer() -> None:
     with pytest.raises(IndexConflictError) as refused:
         store.add_indexers(OwnerIndexer(), FieldIndexer("spec.node", name="spec.nodeName"))
     assert str(refused.value) == (
-        "two different indexers are called 'spec.nodeName': FieldIndexer('spec.nodeName') is there,"
+        "two different indexers are called 'spec.nodeName' in store 'pods': FieldIndexer('spec.nodeName') is there,"
         " FieldIndexer('spec.node') was to be added; give one of them another name"
     )
     assert isinstance(refused.value, ValueError)
@@ -529,7 +530,8 @@ def test_removing_an_indexer() -> None:
     with pytest.raises(UnknownIndexError) as unknown:
         store.select(by_node.at("n1"))
     assert str(unknown.value) == (
-        "no index 'spec.nodeName' here (this store has: app,tier, namespace); pass it to Store(indexers=...)"
+        "no index 'spec.nodeName' in store 'pods' (it has: app,tier, namespace);"
+        " declare it with indexers=[...], or add_indexers()"
     )
     assert isinstance(unknown.value, LookupError)
     before = state_of(store)

@@ -214,7 +214,9 @@ def test_replace_inside_is_refused() -> None:
     with store.transaction() as txn:
         with pytest.raises(TransactionError) as refused:
             txn.replace([], "7")
-        assert str(refused.value) == ("replace() is a commit of its own; call it on the store, outside the transaction")
+        assert str(refused.value) == (
+            "replace() is a commit of its own; call it on store 'pods', outside the transaction"
+        )
         assert isinstance(refused.value, (KindexError, RuntimeError))
     assert store.revision == 1
 
@@ -234,7 +236,7 @@ def test_a_transaction_is_used_once_and_inside_its_block() -> None:
         for use in uses:
             with pytest.raises(TransactionError) as refused:
                 use(txn)
-            assert str(refused.value) == "this transaction is not open; use it inside its with block"
+            assert str(refused.value) == "this transaction of store 'pods' is not open; use it inside its with block"
 
     outside()
     with txn:
@@ -244,7 +246,7 @@ def test_a_transaction_is_used_once_and_inside_its_block() -> None:
     outside()
     with pytest.raises(TransactionError) as again, txn:
         pass
-    assert str(again.value) == "a transaction is used once; start another with store.transaction()"
+    assert str(again.value) == "a transaction is used once; start another of store 'pods' with transaction()"
     assert (len(store), store.revision) == (4, 2)
 
 

@@ -295,8 +295,8 @@ def test_a_field_selector_means_the_same_with_an_index_and_without(*, indexed: b
             {"order_by": SortedIndexer("other", "a.b")},
             UnknownIndexError,
             (
-                "no index 'other' here (this store has: app,tier, namespace, size, spec.nodeName);"
-                " pass it to Store(indexers=...)"
+                "no index 'other' in store 'pods' (it has: app,tier, namespace, size, spec.nodeName);"
+                " declare it with indexers=[...], or add_indexers()"
             ),
         ),
         ({"label_selector": "app in web"}, SelectorSyntaxError, None),
@@ -350,7 +350,7 @@ def test_an_index_that_the_store_does_not_have_is_named() -> None:
     for term in unknown:
         for ask in (store.select, store.count, store.explain, store.any):
             with pytest.raises(
-                UnknownIndexError, match=r"\(this store has: app,tier, namespace, size, spec.nodeName\)"
+                UnknownIndexError, match=r"in store 'pods' \(it has: app,tier, namespace, size, spec.nodeName\)"
             ):
                 ask(term)  # type: ignore[operator]
 
@@ -481,8 +481,8 @@ def test_values_and_tallies_are_sorted() -> None:
             LabelIndexer("zone"),
             UnknownIndexError,
             (
-                "no index 'zone' here (this store has: app,tier, namespace, size, spec.nodeName);"
-                " pass it to Store(indexers=...)"
+                "no index 'zone' in store 'pods' (it has: app,tier, namespace, size, spec.nodeName);"
+                " declare it with indexers=[...], or add_indexers()"
             ),
         ),
         ("app", IndexerError, "'app' is no index; give an indexer, or a key of one: by_labels.key('app')"),
