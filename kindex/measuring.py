@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     from kindex.feed import Inbox
     from kindex.generation import Generation
     from kindex.indexes import MapIndex
-    from kindex.schema import Identity
+    from kindex.schema import Identity, Schema
     from kindex.slots import SlotTable
     from kindex.snapshots import Past
 
@@ -71,7 +71,11 @@ def measure(core: Core[Any]) -> MemoryReport:
         slots = generation.slots
         placed = list(zip(generation.schema.order, generation.indexes, strict=True))
         grown = _over_allocated(slots.keys)
-    indexes = tuple(_counted(core, name, kind, index, grown=grown) for name, kind, index in _parts(core, placed))
+    schema = generation.schema
+    indexes = tuple(
+        attrs.evolve(_counted(core, name, kind, index, grown=grown), budget=_budgets_of(schema, place))
+        for place, name, kind, index in _parts(core, placed)
+    )
     objects, slot_bytes, slot_text = _slots_counted(core, slots)
     pasts = [past for each in tuple(core.pasts) if (past := each()) is not None]
     followers, follower_bytes = _followers_counted(core)
@@ -87,7 +91,19 @@ def measure(core: Core[Any]) -> MemoryReport:
         snapshot_bytes=sum(_past_counted(core, past, generation) for past in pasts),
         followers=followers,
         follower_bytes=follower_bytes,
+        dropped=tuple(schema.dropped.values()),
     )
+
+
+def _budgets_of(schema: Schema[Any], place: int) -> str | None:
+    """Say which budgets bound the index at *place*."""
+    found = []
+    for limit in schema.limits:
+        if place in limit.places:
+            bounds = {"max_bytes": limit.budget.max_bytes, "max_values": limit.budget.max_values}
+            told = ", ".join(f"{name}={bound:,}" for name, bound in bounds.items() if bound is not None)
+            found.append(f"{told} of {limit.scope}")
+    return "; ".join(found) or None
 
 
 def sizes(core: Core[Any]) -> tuple[IndexSize, ...]:
@@ -98,7 +114,7 @@ def sizes(core: Core[Any]) -> tuple[IndexSize, ...]:
         generation = core.generation
         placed = list(zip(generation.schema.order, generation.indexes, strict=True))
     found = []
-    for name, kind, index in _parts(core, placed):
+    for _, name, kind, index in _parts(core, placed):
         if isinstance(index, FamilyIndex):
             continue
         with core.lock:
@@ -138,7 +154,7 @@ def _indexes_counted(core: Core[Any], generation: Generation[Any], indexes: Sequ
     wanted = set(map(id, indexes))
     pairs = zip(generation.schema.order, generation.indexes, strict=True)
     placed = [(identity, index) for identity, index in pairs if id(index) in wanted]
-    counted = (_counted(core, name, kind, index, grown=True) for name, kind, index in _parts(core, placed))
+    counted = (_counted(core, name, kind, index, grown=True) for _, name, kind, index in _parts(core, placed))
     return sum(index.index_bytes + index.text_bytes for index in counted)
 
 
@@ -160,23 +176,23 @@ def _inbox_bytes(inbox: Inbox[Any]) -> int:
 
 def _parts(
     core: Core[Any], placed: Iterable[tuple[Identity, MapIndex | ColumnIndex | FamilyIndex]]
-) -> Iterator[tuple[str, str, MapIndex | ColumnIndex | FamilyIndex]]:
-    """Name each index, and each key of those that take all."""
-    for identity, index in placed:
+) -> Iterator[tuple[int, str, str, MapIndex | ColumnIndex | FamilyIndex]]:
+    """Name each index, and each key of those that take all, with its place."""
+    for place, (identity, index) in enumerate(placed):
         if isinstance(index, NoIndex):
             continue
         if isinstance(identity, Indexer):
             kind = type(identity).__name__.removesuffix("Indexer").lower() or "function"
-            yield identity.name, kind, index
+            yield place, identity.name, kind, index
         elif isinstance(identity, LabelKey):
-            yield identity.name, "label", index
+            yield place, identity.name, "label", index
         else:
-            yield LabelKey(identity.path, "*").name, "labels", index
+            yield place, LabelKey(identity.path, "*").name, "labels", index
             assert isinstance(index, FamilyIndex)
             with core.lock:
                 members = list(index.members.items())
             for key, member in members:
-                yield LabelKey(identity.path, key).name, "label", member
+                yield place, LabelKey(identity.path, key).name, "label", member
 
 
 @attrs.define

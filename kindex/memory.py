@@ -37,7 +37,7 @@ class IndexMemory:
         reverse_bytes: slot -> where it is filed: columns, lists, tuples of several values.
         text_bytes: values that nothing but the index keeps alive.
         moves: how often an object moved from one value to another.
-        budget: what may bound it.
+        budget: what bounds it, and whose budget that is; None where nothing does.
     """
 
     name: str

@@ -389,3 +389,26 @@ def test_whatever_is_written_budgets_hold_and_answers_are_right(
             for wanted in ("0", "3"):
                 scanned = sorted(f"p{n:05}" for n, labels in model.items() if labels.get(key) == wanted)
                 assert sorted(each.name for each in store.keys(label_selector=f"{key}={wanted}")) == scanned
+
+
+def test_memory_says_what_was_dropped_and_what_bounds_the_rest() -> None:
+    """The report has each drop, in its table too, and of each index the budgets that it is under."""
+    tier = LabelIndexer("tier", key_budget=Budget(max_values=9))
+    node = FieldIndexer("spec.nodeName")
+    low: Store[Any] = Store(name="pods", indexers=[LabelIndexer("app", budget=Budget(max_values=1)), tier, node])
+    for number in range(2):
+        low.put(pod(number, app=f"app-{number}", tier="x"))
+    report = low.memory()
+    assert report.dropped == low.dropped
+    assert [drop.index for drop in report.dropped] == ["app"]
+    assert str(report).endswith(f"dropped: {low.dropped[0]}")
+    assert {index.name: index.budget for index in report.indexes} == {
+        "namespace": None,
+        "tier": "max_values=9 of each key of indexer 'tier'",
+        "spec.nodeName": None,
+    }
+    every: Store[Any] = Store(indexers=[LabelIndexer.all(budget=Budget("1MiB")), node], budget=Budget("2MiB"))
+    every.put(pod(1, app="web"))
+    bounds = {index.name: index.budget for index in every.memory().indexes}
+    assert bounds["app"] == bounds["*"] == "max_bytes=1,048,576 of indexer '*'; max_bytes=2,097,152 of the store"
+    assert (bounds["spec.nodeName"], bounds["namespace"]) == ("max_bytes=2,097,152 of the store", None)
