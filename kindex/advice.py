@@ -115,6 +115,14 @@ class Advice:
         drop: indexes to drop, most bytes first.
         cautions: what is no good index although it was scanned for.
         verdict: the whole in a sentence; says so when no index is worth it.
+
+    >>> from kindex import Advisor, Store
+    >>> pods = Store(name="pods")
+    >>> with Advisor(pods) as advisor:
+    ...     _ = pods.count(label_selector="app=web")
+    >>> advice = advisor.report()
+    >>> advice.total.asked, advice.total.scans, advice.add
+    (1, 0, ())
     """
 
     store: str

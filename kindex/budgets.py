@@ -101,6 +101,14 @@ class Drop:
         scope: whose budget that is.
         reason: which limit, and what there would have been.
         revision: of the store, when it happened.
+
+    >>> from kindex import Budget, LabelIndexer, Store
+    >>> pods = Store(name="pods", indexers=[LabelIndexer("app", budget=Budget(max_values=1))])
+    >>> for app in ("web", "db"):
+    ...     _ = pods.put({"metadata": {"name": app, "namespace": "x", "labels": {"app": app}}})
+    >>> (drop,) = pods.memory().dropped
+    >>> drop.index, drop.scope, drop.reason
+    ('app', "indexer 'app'", '2 values, max_values=1')
     """
 
     store: str

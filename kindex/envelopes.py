@@ -28,6 +28,13 @@ class Page(msgspec.Struct, Generic[T], frozen=True):
         objects: in it.
         resource_version: of the list, from which to watch; ``""`` if it has none.
         continuation: the token for the next page; ``""`` in the last one.
+
+    >>> from kindex.sources import ListRequest
+    >>> from kindex.testing import FakeSource
+    >>> source = FakeSource([{"metadata": {"name": name, "namespace": "x"}} for name in "abc"], name="pods")
+    >>> page = source.list_page(ListRequest(limit=2))
+    >>> len(page.objects), bool(page.continuation)
+    (2, True)
     """
 
     objects: Sequence[T]

@@ -69,7 +69,14 @@ class KindexError(Exception):
 
 
 class InvalidObjectError(KindexError, ValueError):
-    """An object that cannot be stored: it is None, or it has no name."""
+    """An object that cannot be stored: it is None, or it has no name.
+
+    >>> from kindex import Store
+    >>> Store(name="pods").put({"metadata": {"namespace": "prod"}})
+    Traceback (most recent call last):
+    ...
+    kindex.errors.InvalidObjectError: an object of type dict has no metadata.name, and so no key (store 'pods')
+    """
 
 
 class DecodeError(KindexError, ValueError):
@@ -96,7 +103,17 @@ class DecodeError(KindexError, ValueError):
 
 
 class PartialObjectError(KindexError, LookupError):
-    """A transform dropped what is asked for, so its absence says nothing about the object on the server."""
+    """A transform dropped what is asked for, so its absence says nothing about the object on the server.
+
+    >>> from kindex import LazyObject
+    >>> from kindex.transforms import keep_paths
+    >>> pod = LazyObject.from_dict({"metadata": {"name": "a"}, "spec": {"nodeName": "n1", "hostname": "a"}})
+    >>> slim = keep_paths("spec.nodeName")(pod)
+    >>> slim.path("spec.hostname")
+    Traceback (most recent call last):
+    ...
+    kindex.errors.PartialObjectError: spec.hostname: a transform dropped all but spec.nodeName; let it keep this, ...
+    """
 
     def __init__(self, what: str, dropped: str, advice: str) -> None:
         """Say *what* was asked for, what a transform has *dropped*, and what to do."""
@@ -106,7 +123,15 @@ class PartialObjectError(KindexError, LookupError):
 
 
 class ReadOnlyError(KindexError, TypeError):
-    """An edit of a LazyObject or a part of one: it is shared by all who read the store."""
+    """An edit of a LazyObject or a part of one: it is shared by all who read the store.
+
+    >>> from kindex import LazyObject
+    >>> pod = LazyObject.from_dict({"metadata": {"name": "a"}, "spec": {}})
+    >>> pod["spec"] = {"nodeName": "n1"}
+    Traceback (most recent call last):
+    ...
+    kindex.errors.ReadOnlyError: 'spec' of a LazyObject is read-only; edit a copy: obj.to_dict() gives a fresh dict
+    """
 
     def __init__(self, what: str) -> None:
         """Say *what* cannot be edited."""
@@ -153,13 +178,33 @@ class _PositionedError(KindexError, ValueError):
 
 
 class PathSyntaxError(_PositionedError):
-    """Text that is not a JSON path; ``text``, ``position`` and ``reason`` say where and why."""
+    """Text that is not a JSON path; ``text``, ``position`` and ``reason`` say where and why.
+
+    >>> from kindex import JsonPath
+    >>> try:
+    ...     JsonPath.parse("spec.containers[0].image")
+    ... except PathSyntaxError as error:
+    ...     print(error.caret())
+    spec.containers[0].image
+                    ^
+    """
 
     what = "path"
 
 
 class SelectorError(KindexError, ValueError):
-    """A selector that cannot be understood; the two kinds below say where."""
+    """A selector that cannot be understood; the two kinds below say where.
+
+    >>> from kindex import LabelSelector
+    >>> def readable(selector):
+    ...     try:
+    ...         LabelSelector.of(selector)
+    ...     except SelectorError:
+    ...         return False
+    ...     return True
+    >>> readable("app in (web,api)"), readable("app in web"), readable({"matchLabels": {"app": 5}})
+    (True, False, False)
+    """
 
 
 class SelectorSyntaxError(_PositionedError, SelectorError):
@@ -178,7 +223,14 @@ class SelectorSyntaxError(_PositionedError, SelectorError):
 
 
 class SelectorObjectError(SelectorError):
-    """A LabelSelector object that the API would refuse; ``member`` names the part, such as ``matchExpressions[0]``."""
+    """A LabelSelector object that the API would refuse; ``member`` names the part, such as ``matchExpressions[0]``.
+
+    >>> from kindex import LabelSelector
+    >>> LabelSelector.of({"matchExpressions": [{"key": "app", "operator": "In", "values": []}]})
+    Traceback (most recent call last):
+    ...
+    kindex.errors.SelectorObjectError: selector object, matchExpressions[0].values: 'in' needs at least one
+    """
 
     def __init__(self, member: str, reason: str) -> None:
         """Say what is wrong with *member* of a selector object."""
@@ -188,7 +240,14 @@ class SelectorObjectError(SelectorError):
 
 
 class IndexerError(KindexError, ValueError):
-    """An indexer that is declared wrongly: no keys, an empty name, a budget that is missing."""
+    """An indexer that is declared wrongly: no keys, an empty name, a budget that is missing.
+
+    >>> from kindex import LabelIndexer
+    >>> LabelIndexer()
+    Traceback (most recent call last):
+    ...
+    kindex.errors.IndexerError: LabelIndexer needs a key, such as LabelIndexer('app'); for all keys, ...
+    """
 
 
 def _unchanged(store: str) -> str:
@@ -196,7 +255,15 @@ def _unchanged(store: str) -> str:
 
 
 class IndexFunctionError(KindexError, ValueError):
-    """An index function raised; the write that called it changed nothing."""
+    """An index function raised; the write that called it changed nothing.
+
+    >>> from kindex import Indexer, Store
+    >>> pods = Store(name="pods", indexers=[Indexer("node", lambda pod: pod["spec"]["nodeName"])])
+    >>> pods.put({"metadata": {"name": "a", "namespace": "x"}})
+    Traceback (most recent call last):
+    ...
+    kindex.errors.IndexFunctionError: index 'node' failed on x/a: KeyError: 'spec'; nothing was changed in store ...
+    """
 
     def __init__(self, index: str, key: object, reason: str, store: str = "") -> None:
         """Name the *index*, the *key* of the object, the cause, and the *store*, where there is one."""
@@ -215,11 +282,27 @@ class IndexFunctionError(KindexError, ValueError):
 
 
 class IndexValueError(IndexFunctionError, TypeError):
-    """An index function gave a value that cannot be one: not a str, int, bool or tuple of them."""
+    """An index function gave a value that cannot be one: not a str, int, bool or tuple of them.
+
+    >>> from kindex import Indexer, Store
+    >>> pods = Store(name="pods", indexers=[Indexer("load", lambda pod: 0.7)])
+    >>> pods.put({"metadata": {"name": "a", "namespace": "x"}})
+    Traceback (most recent call last):
+    ...
+    kindex.errors.IndexValueError: index 'load' failed on x/a: an index function gives values, not float 0.7; ...
+    """
 
 
 class UnknownIndexError(KindexError, LookupError):
-    """A query names an index that the store does not have."""
+    """A query names an index that the store does not have.
+
+    >>> from kindex import FieldIndexer, LabelIndexer, Store
+    >>> pods = Store(name="pods", indexers=[LabelIndexer("app")])
+    >>> pods.select(FieldIndexer("spec.nodeName").at("n1"))
+    Traceback (most recent call last):
+    ...
+    kindex.errors.UnknownIndexError: no index 'spec.nodeName' in store 'pods' (it has: app, namespace); declare it ...
+    """
 
     def __init__(self, index: str, names: Iterable[str], store: str, among: str = "") -> None:
         """Say which *index* was asked for, of which *store*, and which *names* there are.
@@ -240,7 +323,15 @@ class UnknownIndexError(KindexError, LookupError):
 
 
 class IndexConflictError(KindexError, ValueError):
-    """Two different indexers claim one name; nothing was added."""
+    """Two different indexers claim one name; nothing was added.
+
+    >>> from kindex import FieldIndexer, Store
+    >>> node, host = FieldIndexer("spec.nodeName", name="node"), FieldIndexer("spec.host", name="node")
+    >>> Store(name="pods", indexers=[node, host])
+    Traceback (most recent call last):
+    ...
+    kindex.errors.IndexConflictError: two different indexers are called 'node' in store 'pods': ...
+    """
 
     def __init__(self, name: str, present: object, added: object, store: str) -> None:
         """Name both: the indexer that is *present* and the one that was to be *added* to the *store*."""
@@ -255,15 +346,37 @@ class IndexConflictError(KindexError, ValueError):
 
 
 class QueryError(KindexError, ValueError):
-    """Arguments that make no query: an empty namespace, a negative limit, a term that is not one."""
+    """Arguments that make no query: an empty namespace, a negative limit, a term that is not one.
+
+    >>> from kindex import Store
+    >>> Store(name="pods").select(namespace="")
+    Traceback (most recent call last):
+    ...
+    kindex.errors.QueryError: namespace "" names no namespace; for all namespaces use None
+    """
 
 
 class ScopeError(KindexError, ValueError):
-    """A namespace too many or too few for what the store keeps."""
+    """A namespace too many or too few for what the store keeps.
+
+    >>> from kindex import Store
+    >>> pods = Store(name="pods", scope="namespaced")
+    >>> pods.get("web-1")
+    Traceback (most recent call last):
+    ...
+    kindex.errors.ScopeError: the objects of store 'pods' have namespaces; say which 'web-1': get(name, namespace=...)
+    """
 
 
 class ObjectNotFound(KindexError, LookupError):  # noqa: N818 - says what it is; the design names it
-    """``require`` was asked for an object that is not there."""
+    """``require`` was asked for an object that is not there.
+
+    >>> from kindex import Store
+    >>> Store(name="pods").require("web-1", namespace="prod")
+    Traceback (most recent call last):
+    ...
+    kindex.errors.ObjectNotFound: no object prod/web-1 in store 'pods'
+    """
 
     def __init__(self, key: object, store: str) -> None:
         """Name the *key* and the *store*."""
@@ -273,7 +386,17 @@ class ObjectNotFound(KindexError, LookupError):  # noqa: N818 - says what it is;
 
 
 class ScanRefusedError(KindexError, RuntimeError):
-    """A query scanned, and the store or the call said ``scan="error"``."""
+    """A query scanned, and the store or the call said ``scan="error"``.
+
+    >>> from kindex import Store
+    >>> pods = Store(name="pods", scan="error")
+    >>> for number in range(100):
+    ...     _ = pods.put({"metadata": {"name": f"web-{number}", "namespace": "prod"}})
+    >>> pods.select(label_selector="app=web")
+    Traceback (most recent call last):
+    ...
+    kindex.errors.ScanRefusedError: store 'pods' looked at 100 objects to find 0, since no index answers app=web; ...
+    """
 
     def __init__(self, store: str, selectors: str, scanned: int, returned: int) -> None:
         """Say which *selectors* no index answered, and what answering without one took."""
@@ -288,7 +411,17 @@ class ScanRefusedError(KindexError, RuntimeError):
 
 
 class BudgetExceededError(KindexError, RuntimeError):
-    """An index would break its budget, where the store says ``on_budget="raise"``; nothing was changed."""
+    """An index would break its budget, where the store says ``on_budget="raise"``; nothing was changed.
+
+    >>> from kindex import Budget, LabelIndexer, Store
+    >>> by_app = LabelIndexer("app", budget=Budget(max_values=1))
+    >>> pods = Store(name="pods", indexers=[by_app], on_budget="raise")
+    >>> for app in ("web", "db"):
+    ...     _ = pods.put({"metadata": {"name": app, "namespace": "x", "labels": {"app": app}}})
+    Traceback (most recent call last):
+    ...
+    kindex.errors.BudgetExceededError: index 'app' would break the budget of indexer 'app': 2 values, max_values=1; ...
+    """
 
     def __init__(self, index: str, scope: str, reason: str, store: str) -> None:
         """Name the *index*, whose budget it is, the limit, and the *store*."""
@@ -304,11 +437,28 @@ class InCommitError(KindexError, RuntimeError):
 
 
 class TransactionError(KindexError, RuntimeError):
-    """A transaction used outside its block, a second time, or for what it cannot do."""
+    """A transaction used outside its block, a second time, or for what it cannot do.
+
+    >>> from kindex import Store
+    >>> txn = Store(name="pods").transaction()
+    >>> txn.put({"metadata": {"name": "a", "namespace": "x"}})
+    Traceback (most recent call last):
+    ...
+    kindex.errors.TransactionError: this transaction of store 'pods' is not open; use it inside its with block
+    """
 
 
 class SnapshotClosedError(KindexError, RuntimeError):
-    """A snapshot was asked after it had been closed."""
+    """A snapshot was asked after it had been closed.
+
+    >>> from kindex import Store
+    >>> with Store(name="pods").snapshot() as before:
+    ...     pass
+    >>> before.count()
+    Traceback (most recent call last):
+    ...
+    kindex.errors.SnapshotClosedError: this snapshot of store 'pods' is closed; take another with snapshot()
+    """
 
     def __init__(self, store: str) -> None:
         """Name the *store*."""
@@ -317,7 +467,18 @@ class SnapshotClosedError(KindexError, RuntimeError):
 
 
 class FollowerTooSlow(KindexError, RuntimeError):  # noqa: N818 - says what it is, as the docs of the feed do
-    """A follower with ``overflow="close"`` did not take its deltas in time; it is closed."""
+    """A follower with ``overflow="close"`` did not take its deltas in time; it is closed.
+
+    >>> from kindex import Store
+    >>> pods = Store(name="pods")
+    >>> follower = pods.follow(replay=False, overflow="close")
+    >>> for number in range(2_000):
+    ...     _ = pods.put({"metadata": {"name": f"web-{number}", "namespace": "prod"}})
+    >>> next(follower)
+    Traceback (most recent call last):
+    ...
+    kindex.errors.FollowerTooSlow: a follower of store 'pods' fell 1024 commits behind and was closed; follow again ...
+    """
 
     def __init__(self, store: str, waiting: int) -> None:
         """Name the *store*, and say how many commits were *waiting*."""
@@ -330,7 +491,15 @@ class FollowerTooSlow(KindexError, RuntimeError):  # noqa: N818 - says what it i
 
 
 class NotReachedError(KindexError, TimeoutError):
-    """What was waited for did not come in time; the sentence says what there is."""
+    """What was waited for did not come in time; the sentence says what there is.
+
+    >>> from kindex import Store
+    >>> pods = Store(name="pods")
+    >>> pods.wait_version("7", timeout_seconds=0.01)
+    Traceback (most recent call last):
+    ...
+    kindex.errors.NotReachedError: what was waited for in store 'pods' did not come in 0.01 s: resource version ...
+    """
 
 
 class NotSyncedError(KindexError, RuntimeError):
@@ -358,15 +527,47 @@ class NotSyncedError(KindexError, RuntimeError):
 
 
 class SyncTimeoutError(NotSyncedError, TimeoutError):
-    """An informer did not sync in the time that it was given; the cause is what went wrong last."""
+    """An informer did not sync in the time that it was given; the cause is what went wrong last.
+
+    >>> from kindex import Informer
+    >>> from kindex.testing import FakeSource
+    >>> source = FakeSource(name="pods")
+    >>> source.fail("list", 503, times=None)
+    >>> with Informer(source, sync_timeout=0.05):
+    ...     pass
+    Traceback (most recent call last):
+    ...
+    kindex.errors.SyncTimeoutError: informer 'pods' has not synced in 0.05 s: 503: as the test said
+    """
 
 
 class InformerError(KindexError, RuntimeError):
-    """An informer used in a way it cannot be: started again, or asked for what its kind does not have."""
+    """An informer used in a way it cannot be: started again, or asked for what its kind does not have.
+
+    >>> from kindex import Informer
+    >>> from kindex.testing import FakeSource
+    >>> informer = Informer(FakeSource(name="pods"))
+    >>> with informer:
+    ...     pass
+    >>> informer.start()
+    Traceback (most recent call last):
+    ...
+    kindex.errors.InformerError: informer 'pods' was stopped; an informer runs once, so make another one
+    """
 
 
 class InformerConflictError(KindexError, ValueError):
-    """Two requests to a group for one resource that no informer can fulfil both."""
+    """Two requests to a group for one resource that no informer can fulfil both.
+
+    >>> from kindex import InformerGroup
+    >>> from kindex.testing import FakeSource
+    >>> source, group = FakeSource(name="pods"), InformerGroup()
+    >>> _ = group.informer(source, page_size=500)
+    >>> group.informer(source, page_size=100)
+    Traceback (most recent call last):
+    ...
+    kindex.errors.InformerConflictError: informer 'pods' of this group has page_size=500, and another request wants ...
+    """
 
     def __init__(self, informer: str, setting: str, present: object, wanted: object) -> None:
         """Name the *informer* and the *setting*, and say what is *present* and what was *wanted*."""
@@ -381,7 +582,11 @@ class InformerConflictError(KindexError, ValueError):
 
 
 class ObjectBudgetError(KindexError, RuntimeError):
-    """The objects of an informer would take more memory than they may; it was stopped."""
+    """The objects of an informer would take more memory than they may; it was stopped.
+
+    >>> print(ObjectBudgetError("pods", size=3_000_000, budget=2_000_000))
+    the objects of informer 'pods' take 3,000,000 bytes, of which some are still being listed; ...
+    """
 
     def __init__(self, informer: str, size: int, budget: int) -> None:
         """Name the *informer*, and say what its objects take and may take, in bytes."""

@@ -24,6 +24,13 @@ class PlanStep:
         left: how many objects were left after it.
         candidates: how many selectors were looked at, for a term of a SelectorIndexer.
         evaluated: in how many of these a requirement was left to evaluate.
+
+    >>> from kindex import LabelIndexer, Store
+    >>> pods = Store(name="pods", indexers=[LabelIndexer("app")])
+    >>> _ = pods.put({"metadata": {"name": "a", "namespace": "x", "labels": {"app": "web"}}})
+    >>> (step,) = pods.explain(label_selector="app=web").steps
+    >>> step.kind, step.what, step.index, step.left
+    ('index', 'app=web', 'app', 1)
     """
 
     kind: str

@@ -51,6 +51,12 @@ class IndexForecast:
         reverse_bytes: what updates compare.
         values_range: from where to where the values may be; twice the same where they were counted.
         bytes_range: the same for all bytes.
+
+    >>> from kindex import LabelIndexer, forecast
+    >>> pods = [{"metadata": {"name": f"p{n}", "labels": {"app": f"a{n % 9}"}}} for n in range(91)]
+    >>> (app,) = forecast(pods, LabelIndexer("app")).indexes
+    >>> app.objects, app.values, app.singles, app.largest, app.values_range
+    (91, 9, 0, 11, (9, 9))
     """
 
     name: str
@@ -84,6 +90,12 @@ class Forecast:
         grow: how many times the objects given there would be.
         indexes: one for each label key of a LabelIndexer, else one.
         shared_bytes: what the index of all keys takes for itself.
+
+    >>> from kindex import LabelIndexer, forecast
+    >>> pods = [{"metadata": {"name": f"p{n}", "labels": {"app": f"a{n % 9}", "tier": "x"}}} for n in range(90)]
+    >>> found = forecast(pods, LabelIndexer("app", "tier"))
+    >>> [(index.name, index.values) for index in found.indexes]
+    [('app', 9), ('tier', 1)]
     """
 
     name: str

@@ -88,6 +88,14 @@ class Registration(Generic[T]):
     read and write the store, add handlers and indexers, remove this registration. What they raise is counted, and
     logged with the names of registration and store, or given to ``on_error``. The thread ends with the registration,
     with the store, and never keeps the process alive. A forked child has no such thread: register there anew.
+
+    >>> from kindex import Store
+    >>> pods, seen = Store(name="pods"), []
+    >>> registration = pods.add_event_handler(on_add=lambda delta: seen.append(delta.key.name), name="seen")
+    >>> _ = pods.put({"metadata": {"name": "a", "namespace": "x"}})
+    >>> registration.remove()
+    >>> registration.name, registration.active
+    ('seen', False)
     """
 
     def __init__(

@@ -13,7 +13,15 @@ if TYPE_CHECKING:
 
 
 class IndexSize(NamedTuple):
-    """How much an index holds: its distinct values, and its postings, which are the objects under each, summed."""
+    """How much an index holds: its distinct values, and its postings, which are the objects under each, summed.
+
+    >>> from kindex import LabelIndexer, Store
+    >>> pods = Store(name="pods", indexers=[LabelIndexer("app")])
+    >>> for name in ("a", "b", "c"):
+    ...     _ = pods.put({"metadata": {"name": name, "namespace": "x", "labels": {"app": "web"}}})
+    >>> pods.index_sizes()
+    (IndexSize(name='namespace', kind='namespace', values=1, postings=3), IndexSize(name='app', kind='label', ...
+    """
 
     name: str
     kind: str
@@ -38,6 +46,14 @@ class IndexMemory:
         text_bytes: values that nothing but the index keeps alive.
         moves: how often an object moved from one value to another.
         budget: what bounds it, and whose budget that is; None where nothing does.
+
+    >>> from kindex import LabelIndexer, Store
+    >>> pods = Store(name="pods", indexers=[LabelIndexer("app")])
+    >>> for name in ("a", "b", "c"):
+    ...     _ = pods.put({"metadata": {"name": name, "namespace": "x", "labels": {"app": "web"}}})
+    >>> app = next(index for index in pods.memory().indexes if index.name == "app")
+    >>> app.kind, app.values, app.postings, app.single_values, app.largest_posting
+    ('label', 1, 3, 0, 3)
     """
 
     name: str

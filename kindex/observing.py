@@ -32,6 +32,14 @@ class Ignored(NamedTuple):
         repeats: the object is there, in this very version.
         older: the object is there in a newer version.
         late_deletes: another object is there under the key, by its UID.
+
+    >>> from kindex import Store
+    >>> pods = Store(name="pods")
+    >>> pod = {"metadata": {"name": "a", "namespace": "x", "uid": "u1", "resourceVersion": "7"}}
+    >>> for _ in range(2):
+    ...     _ = pods.observe("ADDED", pod)
+    >>> pods.ignored
+    Ignored(repeats=1, older=0, late_deletes=0)
     """
 
     repeats: int = 0

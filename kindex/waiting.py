@@ -41,7 +41,9 @@ def wait_until(
             left = deadline.left
             if left == 0:
                 there = f"it is at revision {core.generation.revision}" if what is None else what()
-                raise NotReachedError(f"store {core.name!r} did not get there in {timeout_seconds} s: {there}")
+                raise NotReachedError(
+                    f"what was waited for in store {core.name!r} did not come in {timeout_seconds} s: {there}"
+                )
             with suppress(Empty):
                 bell.get(timeout=left)
     finally:
@@ -68,4 +70,13 @@ def wait_version(core: Core[Any], resource_version: str, timeout_seconds: float 
     def reached() -> bool:
         return compare(present() or "", resource_version) in (0, 1)
 
-    wait_until(core, reached, timeout_seconds, lambda: f"it has seen {present()!r}, not {resource_version!r}")
+    wait_until(
+        core,
+        reached,
+        timeout_seconds,
+        lambda: f"resource version {resource_version!r}; it has seen {_version(present())}",
+    )
+
+
+def _version(seen: str | None) -> str:
+    return "none yet" if seen is None else repr(seen)

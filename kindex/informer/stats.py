@@ -20,6 +20,14 @@ class InformerStats(Stats, frozen=True):
         skipped: how often an object was left out since it could not be decoded.
         misfits: how often one was not of the expected shape, and decoded slowly.
         object_bytes: what the objects take; counted where there is an ``object_budget``, else 0.
+
+    >>> from kindex import Informer
+    >>> from kindex.testing import FakeSource
+    >>> informer = Informer(FakeSource([{"metadata": {"name": "a", "namespace": "x"}}], name="pods"))
+    >>> with informer:
+    ...     pass
+    >>> informer.stats.lists, informer.stats.relists, informer.stats.errors
+    (1, 0, {})
     """
 
     saved_bytes: int = 0

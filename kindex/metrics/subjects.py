@@ -29,7 +29,16 @@ if TYPE_CHECKING:
 
 
 class MetricsError(KindexError, ValueError):
-    """Metrics that cannot be told apart, or are not kindex's to give; the sentence says what to do."""
+    """Metrics that cannot be told apart, or are not kindex's to give; the sentence says what to do.
+
+    >>> from prometheus_client import CollectorRegistry
+    >>> from kindex import Store
+    >>> from kindex.metrics import Metrics
+    >>> Metrics(Store(name="pods"), Store(name="pods"), registry=CollectorRegistry())
+    Traceback (most recent call last):
+    ...
+    kindex.metrics.subjects.MetricsError: there is a store 'pods' here already, and two of one name cannot be told ...
+    """
 
 
 class Sample(NamedTuple):

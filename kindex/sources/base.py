@@ -89,6 +89,10 @@ class ObjectEvent(msgspec.Struct, Generic[T], frozen=True):
         type: ``"ADDED"``, ``"MODIFIED"`` or ``"DELETED"``.
         obj: as it is now, or as it was last.
         resource_version: its ``metadata.resourceVersion``, as text; None or ``""`` if it has none.
+
+    >>> event = ObjectEvent("ADDED", {"metadata": {"name": "a"}}, "7")
+    >>> event.type, event.resource_version
+    ('ADDED', '7')
     """
 
     type: ObjectEventType
@@ -102,6 +106,9 @@ class BookmarkEvent(msgspec.Struct, frozen=True):
     Attributes:
         resource_version: up to which.
         initial_events_end: whether these were the initial events (annotation ``k8s.io/initial-events-end``).
+
+    >>> BookmarkEvent("42", initial_events_end=True)
+    BookmarkEvent(resource_version='42', initial_events_end=True)
     """
 
     resource_version: str | None
@@ -109,7 +116,12 @@ class BookmarkEvent(msgspec.Struct, frozen=True):
 
 
 class ErrorEvent(msgspec.Struct, frozen=True):
-    """The server ends the watch with an error; a stream may raise the error as well."""
+    """The server ends the watch with an error; a stream may raise the error as well.
+
+    >>> from kindex.sources import SourceError
+    >>> ErrorEvent(SourceError("too old resource version", status=410)).error.kind
+    <ErrorKind.EXPIRED: 'expired'>
+    """
 
     error: SourceError
 
@@ -124,6 +136,11 @@ class SkippedEvent(msgspec.Struct, frozen=True):
         key: of the object; None if it has no name, so that there is nothing to let go of.
         resource_version: its ``metadata.resourceVersion``, as text; None or ``""`` if it has none.
         error: why it is left out.
+
+    >>> from kindex import ObjectKey
+    >>> event = SkippedEvent("MODIFIED", ObjectKey("x", "a"), "7", ValueError("no such phase"))
+    >>> str(event.key)
+    'x/a'
     """
 
     type: ObjectEventType
@@ -137,7 +154,17 @@ WatchEvent: TypeAlias = ObjectEvent[T] | SkippedEvent | BookmarkEvent | ErrorEve
 
 
 class Stream(Protocol[T]):
-    """An open watch: its events, until the server ends it."""
+    """An open watch: its events, until the server ends it.
+
+    >>> from kindex.sources import WatchRequest
+    >>> from kindex.testing import FakeSource
+    >>> source = FakeSource(name="pods")
+    >>> stream = source.watch(WatchRequest(resource_version=source.resource_version))
+    >>> _ = source.add({"metadata": {"name": "a", "namespace": "x"}})
+    >>> next(iter(stream)).type
+    'ADDED'
+    >>> stream.close()
+    """
 
     def __iter__(self) -> Iterator[WatchEvent[T]]:
         """Give the events as they come; ends when the server ended the watch in good order.
@@ -204,7 +231,22 @@ class Source(Protocol[T]):
 
 
 class AsyncStream(Protocol[T]):
-    """An open watch, as ``Stream``; whoever iterates keeps the deadline for silence."""
+    """An open watch, as ``Stream``; whoever iterates keeps the deadline for silence.
+
+    >>> class Replay:
+    ...     def __init__(self, events):
+    ...         self._events = events
+    ...     async def __aiter__(self):
+    ...         for event in self._events:
+    ...             yield event
+    ...     async def aclose(self):
+    ...         pass
+    >>> async def types_of(stream):
+    ...     return [event.type async for event in stream]
+    >>> import asyncio
+    >>> asyncio.run(types_of(Replay([ObjectEvent("ADDED", {"metadata": {"name": "a"}}, "7")])))
+    ['ADDED']
+    """
 
     def __aiter__(self) -> AsyncIterator[WatchEvent[T]]:
         """Give the events as they come; ends when the server ended the watch in good order."""
@@ -216,7 +258,25 @@ class AsyncStream(Protocol[T]):
 
 
 class AsyncSource(Protocol[T]):
-    """Lists objects and watches them, as ``Source``, in an event loop."""
+    """Lists objects and watches them, as ``Source``, in an event loop.
+
+    >>> import asyncio
+    >>> from kindex import AsyncInformer
+    >>> from kindex.sources import Page
+    >>> class Fixed:
+    ...     name, offers_watch_list = "pods", False
+    ...     async def list_page(self, request):
+    ...         return Page(({"metadata": {"name": "a"}},), resource_version="7")
+    ...     async def watch(self, request):
+    ...         await asyncio.Event().wait()  # nothing changes
+    ...     async def aclose(self):
+    ...         pass
+    >>> async def main():
+    ...     async with AsyncInformer(Fixed()) as pods:
+    ...         return len(pods)
+    >>> asyncio.run(main())
+    1
+    """
 
     @property
     def name(self) -> str:

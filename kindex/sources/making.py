@@ -91,6 +91,12 @@ def async_source_of(
 
     Raises:
         ResourceError: that cannot be listed, or there is no client.
+
+    >>> from kindex.decoding import LazyDecoder
+    >>> async_source_of("/api/v1/pods", decoder=LazyDecoder())
+    Traceback (most recent call last):
+    ...
+    kindex.sources.resources.ResourceError: '/api/v1/pods' needs client=: an ApiClient for asyncio, which you close ...
     """
     from kindex.sources.async_client import AsyncClientSource  # noqa: PLC0415 - it loads aiohttp
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import importlib
 import importlib.metadata
 import inspect
 import os
@@ -137,6 +138,24 @@ def test_public_names_are_documented(name: str) -> None:
     ]
     assert public.__doc__
     assert undocumented == []
+
+
+ROOMS = ["kindex", "kindex.indexers.networking", "kindex.metrics", "kindex.sources", "kindex.testing"]
+WITHOUT_EXAMPLE = {
+    "Delta",  # a union of types has no docstring in Python
+    "WatchEvent",  # the same
+    "INGRESS_ANNOTATION",  # nor has a constant
+    "NEAR_UNIQUE",  # the same
+    "InCommitError",  # comes of what Python runs in the middle of a commit, which no example can bring about
+}
+
+
+@pytest.mark.parametrize("room", ROOMS)
+def test_public_names_have_an_example(room: str) -> None:
+    """The docstring of each name that a room gives shows it at work; tests/api/test_examples.py runs all of them."""
+    module = importlib.import_module(room)
+    bare = {name for name in module.__all__ if ">>> " not in (inspect.getdoc(getattr(module, name)) or "")}
+    assert bare == WITHOUT_EXAMPLE & set(module.__all__)
 
 
 def test_importing_kindex_imports_no_client() -> None:

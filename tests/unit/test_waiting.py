@@ -234,7 +234,7 @@ def test_what_does_not_come_in_time_is_an_error(store: Store[Pod], monkeypatch: 
     """NotReachedError is a TimeoutError that says what there is; commits meanwhile do not begin the time anew."""
     clock = Clock(monkeypatch)
     with pytest.raises(
-        NotReachedError, match=r"^store 'pods' did not get there in 5 s: it is at revision 0$"
+        NotReachedError, match=r"^what was waited for in store 'pods' did not come in 5 s: it is at revision 0$"
     ) as caught:
         store.wait_until(len, 5)
     assert isinstance(caught.value, (TimeoutError, KindexError))
@@ -287,9 +287,13 @@ def test_versions_are_compared_as_kubernetes_does(
     if reached:
         store.wait_version(wanted, 0)
         return
-    with pytest.raises(NotReachedError, match="did not get there in 0 s") as caught:
+    with pytest.raises(NotReachedError, match="did not come in 0 s") as caught:
         store.wait_version(wanted, 0)
-    assert str(caught.value) == f"store 'pods' did not get there in 0 s: it has seen {present!r}, not {wanted!r}"
+    seen = "none yet" if present is None else repr(present)
+    sentence = (
+        f"what was waited for in store 'pods' did not come in 0 s: resource version {wanted!r}; it has seen {seen}"
+    )
+    assert str(caught.value) == sentence
 
 
 @pytest.mark.parametrize("version", ["", "None", "null", None, 12, b"12"])
@@ -304,7 +308,7 @@ def test_versions_of_one_namespace_are_its_own(store: Store[Pod]) -> None:
     store.bookmark("7", namespace="prod")
     store.wait_version("7", 0, namespace="prod")
     for namespace in ("test", None):
-        with pytest.raises(NotReachedError, match="it has seen None, not '7'"):
+        with pytest.raises(NotReachedError, match="resource version '7'; it has seen none yet"):
             store.wait_version("7", 0, namespace=namespace)
 
 

@@ -66,6 +66,15 @@ class HostIndexer(DerivedIndexer[Any]):  # Any: hosts, and for Istio's gateways 
 
     Hosts are compared in lower case and without a dot at the end, in objects and in questions. Objects that take
     every host are filed under ``*``.
+
+    >>> from kindex import Store
+    >>> from kindex.indexers.networking import IngressHostIndexer
+    >>> by_host = IngressHostIndexer()
+    >>> ingresses = Store(indexers=[by_host])
+    >>> rule = {"host": "*.example.com"}
+    >>> _ = ingresses.put({"metadata": {"name": "a", "namespace": "x"}, "spec": {"rules": [rule]}})
+    >>> ingresses.count(by_host.for_host("www.example.com")), ingresses.count(by_host.for_host("example.com"))
+    (1, 0)
     """
 
     _wildcards: ClassVar[Callable[[str], list[str]]]

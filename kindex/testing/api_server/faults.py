@@ -56,6 +56,12 @@ class Fault:
     """One fault that was ordered: which requests it hits, and what became of it.
 
     Made by ``Faults.add``, which says what the arguments mean.
+
+    >>> from kindex.testing import ApiServer
+    >>> with ApiServer() as server:
+    ...     fault = server.faults.add("status", verb="list", code=503)
+    ...     fault.kind, fault.hits
+    ('status', 0)
     """
 
     kind: Kind
@@ -148,7 +154,18 @@ class Fault:
 
 
 class Faults:
-    """The faults of one server; safe for threads."""
+    """The faults of one server; safe for threads.
+
+    >>> import urllib.error, urllib.request
+    >>> from kindex.testing import ApiServer
+    >>> with ApiServer() as server:
+    ...     fault = server.faults.add("status", verb="list", code=503)
+    ...     try:
+    ...         urllib.request.urlopen(f"{server.url}/api/v1/pods")
+    ...     except urllib.error.HTTPError as error:
+    ...         error.code, fault.hits
+    (503, 1)
+    """
 
     def __init__(self, on_change: Callable[[], None]) -> None:
         self._lock = threading.Lock()

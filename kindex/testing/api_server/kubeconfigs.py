@@ -20,6 +20,10 @@ class TlsFiles:
         certificate: the server's, with whatever stands between it and the authority.
         private_key: its key.
         authority: whom clients shall trust; None where the certificate signs itself.
+
+    >>> files = TlsFiles("tls.crt", "tls.key", authority="ca.crt")
+    >>> files.authority.name
+    'ca.crt'
     """
 
     certificate: Path = attrs.field(converter=Path)

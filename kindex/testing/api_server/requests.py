@@ -35,6 +35,14 @@ class Request:
         namespace: None for all.
         name: of one object.
         subresource: such as ``status``.
+
+    >>> import urllib.request
+    >>> from kindex.testing import ApiServer
+    >>> with ApiServer() as server:
+    ...     with urllib.request.urlopen(f"{server.url}/api/v1/namespaces/x/pods?limit=5"):
+    ...         (request,) = server.requests
+    >>> request.verb, request.resource, request.namespace, request.query
+    ('list', 'pods', 'x', {'limit': '5'})
     """
 
     number: int
