@@ -56,6 +56,9 @@ class Advisor:
         clock: gives seconds; queries are timed by it, each time without any lock.
         max_shapes: beyond this number the shapes that were asked least are counted together.
 
+    Raises:
+        QueryError: *store* is neither, or *max_shapes* is no number of shapes.
+
     >>> from kindex import Store
     >>> pods = Store(name="pods")
     >>> for i in range(1_000):

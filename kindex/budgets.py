@@ -57,6 +57,9 @@ class Budget:
         readmit_below: an index that was dropped is built again by itself when it would take no more than this share of
             the budget; 0 never does.
 
+    Raises:
+        IndexerError: neither limit is given, a size cannot be read, or a number is out of its range.
+
     >>> Budget(max_bytes="64MiB").max_bytes
     67108864
     """

@@ -59,6 +59,7 @@ class Store(StoreView[T]):
 
     Raises:
         IndexConflictError: two different indexers have one name.
+        IndexerError, QueryError: an argument is none of what it may be; the sentence says which.
 
     >>> from kindex import Indexer, ObjectKey, Store
     >>> by_team = Indexer("team", lambda obj: obj.split(":")[0])

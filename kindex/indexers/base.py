@@ -61,6 +61,9 @@ class Indexer(AnyIndexer[T_contra], Generic[T_contra, K]):
             IndexFunctionError; ``"skip"`` files the object under no value of this index, and counts it.
         budget: what the index may cost; one that breaks it is dropped, and its queries scan.
 
+    Raises:
+        IndexerError: the name is empty, *function* is none, or another argument is none of its words.
+
     >>> from kindex import Store
     >>> by_image = Indexer("image", lambda pod: [c["image"] for c in pod["spec"]["containers"]])
     >>> pod = {"metadata": {"name": "a", "namespace": "x"}, "spec": {"containers": [{"image": "nginx:1"}]}}

@@ -48,6 +48,10 @@ class FilterIndexer(Indexer[T_contra, bool], Generic[T_contra]):
         predicate: any function of an object; its answer may depend on the object alone.
         on_error: as for Indexer.
 
+    Raises:
+        IndexerError: none of the three is given.
+        SelectorError: a selector cannot be understood.
+
     >>> from kindex import Store
     >>> watched = FilterIndexer("watched", label_selector="team=a", annotation_filter="ignore notin (true)")
     >>> store = Store(indexers=[watched])

@@ -52,6 +52,8 @@ class OwnerIndexer(Indexer[object, OwnerValue]):
 
     Args:
         controller_only: count only the owner that is marked as controller.
+        name: says what it is in plans, errors and reports.
+        budget: as for Indexer.
 
     >>> from kindex import Store
     >>> by_owner = OwnerIndexer()

@@ -32,6 +32,10 @@ class SortedIndexer(Indexer[T_contra, K], Generic[T_contra, K]):
         on_error: as for Indexer.
         budget: as for Indexer.
 
+    Raises:
+        IndexerError: as for Indexer.
+        PathSyntaxError: the text is no path.
+
     >>> from kindex import Store
     >>> created = SortedIndexer("created", "metadata.creationTimestamp")
     >>> store = Store(indexers=[created])
