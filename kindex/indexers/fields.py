@@ -36,9 +36,9 @@ class FieldValues:
 class FieldIndexer(Indexer[object, str]):
     """An index by the scalars at one JSON path or several, as text.
 
-    Over a single path without ``[*]`` it also answers ``field_selector=``; of any other path terms ask. Booleans are ``true`` and ``false``, whole
-    numbers decimal; what is no scalar has no text and is filed under ``""``. Paths are JSON names for every kind of
-    object: ``spec.nodeName`` also finds ``spec.node_name`` on an official model.
+    Over a single path without ``[*]`` it also answers ``field_selector=``; of any other path terms ask. Booleans are
+    ``true`` and ``false``, whole numbers decimal; what is no scalar has no text and is filed under ``""``. Paths are
+    JSON names for every kind of object: ``spec.nodeName`` also finds ``spec.node_name`` on an official model.
 
     Raises:
         PathSyntaxError: a path cannot be read.
