@@ -14,7 +14,6 @@ from rich.progress import (
     SpinnerColumn,
     TextColumn,
     TimeElapsedColumn,
-    TimeRemainingColumn,
 )
 
 from kindex.cli.documents import size_of
@@ -62,9 +61,9 @@ def reading(paths: Sequence[str]) -> Iterator[Reading]:
     if not is_terminal(sys.stderr) or (total is not None and total < _LONG_LOAD):
         yield Reading()
         return
-    # The bytes of a List are all there before its first object is.
+    # The bytes of a List are all there before its first object is, so what remains is not known.
     objects = TextColumn("{task.fields[objects]:,} objects")
-    with _shown(TextColumn("reading"), BarColumn(20), DownloadColumn(), objects, TimeRemainingColumn()) as progress:
+    with _shown(TextColumn("reading"), BarColumn(20), DownloadColumn(), objects, TimeElapsedColumn()) as progress:
         yield _ShownReading(progress, total)
 
 
