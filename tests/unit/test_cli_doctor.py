@@ -80,7 +80,7 @@ def test_a_cluster_in_good_health(kubeconfig: str, server: ApiServer) -> None:
     assert "; list: ok (all namespaces)" in report
     for name in ("kubernetes", "msgspec", "pyroaring", "Python"):
         assert name in report
-    assert server.watches == []
+    server.wait_for(lambda: not server.watches)
 
 
 def test_it_says_where_it_asks(kubeconfig: str, server: ApiServer) -> None:
