@@ -9,7 +9,7 @@ from kindex.indexers.terms import Term, asks_edge
 from kindex.objects import labels_of
 from kindex.operations import Filed
 from kindex.paths import field_path, field_text
-from kindex.plans import names_of, program_of
+from kindex.plans import names_of, no_term, program_of
 from kindex.schema import NAMESPACE
 from kindex.selectors import FieldSelector, LabelSelector
 
@@ -78,7 +78,7 @@ class Filter(Generic[T]):
         fields = None if field_selector is None else FieldSelector.of(field_selector)  # type: ignore[arg-type]  # it checks
         for term in terms:
             if not isinstance(term, Term):
-                raise QueryError(f"{term!r} is no term; make one with an indexer, such as by_node.at('n1')")
+                raise no_term(term)
             if asks_edge(term):
                 raise QueryError(f"a follower cannot tell what is smallest or largest ({term}): it changes with others")
         self._arguments = (terms, names, selectors[0] if selectors else None, fields)

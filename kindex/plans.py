@@ -217,7 +217,7 @@ def program_of(
     fields = None if field_selector is None else FieldSelector.of(field_selector)  # type: ignore[arg-type]  # it checks
     for term in terms:
         if not isinstance(term, Term):
-            raise QueryError(f"{term!r} is no term; make one with an indexer, such as by_node.at('n1')")
+            raise no_term(term)
     program = _Compiler(schema).program(terms, names, labels, fields)
     if _worth_keeping(terms, namespace, asked, field_selector):
         programs = schema.programs
@@ -225,6 +225,13 @@ def program_of(
             _drop_oldest(programs)
         programs[terms, namespace, asked, field_selector] = program
     return program
+
+
+def no_term(what: object) -> QueryError:
+    """Say that *what* is no term, and where it may be meant to stand."""
+    selector = isinstance(what, (str, dict, LabelSelector, FieldSelector))
+    elsewhere = "; a selector is given by label_selector= or field_selector=" if selector else ""
+    return QueryError(f"{what!r} is no term; make one with an indexer, such as by_node.at('n1'){elsewhere}")
 
 
 def _hashable(labels: dict[Any, Any]) -> object:

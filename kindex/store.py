@@ -8,6 +8,7 @@ from kindex.beside import add_indexers, readmit
 from kindex.budgets import Budget
 from kindex.core import Core
 from kindex.errors import BudgetExceededError, IndexerError, QueryError, UnknownIndexError
+from kindex.indexers.base import several
 from kindex.keys import ObjectKey
 from kindex.objects import key_of
 from kindex.observing import observe
@@ -83,6 +84,8 @@ class Store(StoreView[T]):
         budget: Budget | None = None,
         on_budget: Literal["raise"] | Callable[[Drop], object] | None = None,
     ) -> None:
+        if not isinstance(name, str):
+            raise QueryError(f"the name of a store is text, not {name!r}")
         if budget is not None and not isinstance(budget, Budget):
             raise IndexerError(f"the budget of a store is a Budget or None, not {budget!r}")
         if on_budget is not None and on_budget != "raise" and not callable(on_budget):
@@ -92,7 +95,7 @@ class Store(StoreView[T]):
         super().__init__(
             Core(
                 name=name,
-                indexers=indexers,
+                indexers=several(indexers),
                 key_of=key,
                 scope=scope,
                 scan=checked_scan(scan),

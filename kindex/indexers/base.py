@@ -208,3 +208,14 @@ def _shown_key(obj: object) -> object:
         return key_of(obj)
     except Exception:  # noqa: BLE001 - only to name the object in a message
         return f"a {type(obj).__name__}"
+
+
+def several(indexers: Iterable[AnyIndexer[T_contra]]) -> tuple[AnyIndexer[T_contra], ...]:
+    """Take the indexers that an argument of this name is given.
+
+    Raises:
+        IndexerError: it is one indexer, and not several.
+    """
+    if isinstance(indexers, AnyIndexer):
+        raise IndexerError(f"indexers takes several, or a list of one: indexers=[{indexers!r}]")
+    return tuple(indexers)

@@ -9,7 +9,7 @@ import attrs
 
 from kindex.budgets import Budget, Drop, bytes_of
 from kindex.decoding import OnDecodeError
-from kindex.indexers.base import AnyIndexer
+from kindex.indexers.base import AnyIndexer, several
 from kindex.informer.clocks import Clock, SystemClock
 from kindex.informer.object_budgets import OnObjectBudget
 from kindex.informer.reflector import Reflector
@@ -70,12 +70,16 @@ def _checked_names(names: Iterable[str] | None) -> tuple[str, ...] | None:
     return None if names is None else tuple(dict.fromkeys(map(checked_namespace, names)))
 
 
+def _several(indexers: Iterable[AnyIndexer[Any]]) -> tuple[AnyIndexer[Any], ...]:
+    return several(indexers)
+
+
 @attrs.frozen(kw_only=True)
 class Conduct:
     """How an informer behaves; the attributes are what ``Informer`` takes under these names."""
 
     name: str | None = None
-    indexers: tuple[AnyIndexer[Any], ...] = attrs.field(default=(), converter=tuple)
+    indexers: tuple[AnyIndexer[Any], ...] = attrs.field(default=(), converter=_several)
     namespaces: tuple[str, ...] | None = attrs.field(default=None, converter=_checked_names)
     key: Callable[[Any], ObjectKey] = key_of
     scope: Scope | None = None
@@ -95,6 +99,8 @@ class Conduct:
     def __attrs_post_init__(self) -> None:
         if self.name is not None and (not isinstance(self.name, str) or not self.name):
             raise SettingError("name", self.name, "text that is not empty")
+        if not isinstance(self.retry, RetryPolicy):
+            raise SettingError("retry", self.retry, "a RetryPolicy, such as RetryPolicy(cap_seconds=30)")
         if self.on_object_budget not in ("warn", "stop"):
             raise SettingError("on_object_budget", self.on_object_budget, "'warn' or 'stop'")
         self.reflector(None, offers_watch_list=False)  # which checks what is its own

@@ -65,7 +65,7 @@ class Keeping(Generic[T]):
         if self.on_decode_error not in ("raise", "skip"):
             raise SettingError("on_decode_error", self.on_decode_error, "'raise' or 'skip'")
         if self.decode is not None and (self.objects is not None or self.transform):
-            raise SettingError("decode", self.decode, "given without objects= and transform=, which it stands for")
+            raise SettingError("decode", self.decode, "left out beside objects= and transform=, for which it stands")
         if self.on_decode_error == "skip" and self.decode is None:
             raise SettingError("on_decode_error", "skip", "for decode= alone: anything else takes what is an object")
         if self.decode is not None:

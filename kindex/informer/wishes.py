@@ -17,6 +17,8 @@ T = TypeVar("T")
 _OF_KEEPING: Final = ("objects", "decode", "on_decode_error", "strip", "transform")
 _OF_ORIGIN: Final = ("client", "namespace", "label_selector", "field_selector")
 
+_OF_CONDUCT: Final = tuple(field.name for field in attrs.fields(Conduct))
+
 _NOT_SHARED: Final = ("indexers", "namespaces", "sync_timeout")
 """In what of its conduct two wishes may differ that share an informer; of other namespaces they would not."""
 
@@ -40,6 +42,12 @@ class Wish(Generic[T]):
         keeping: Keeping[T] = Keeping(**{name: settings[name] for name in _OF_KEEPING if name in settings})
         asked = {name: settings[name] for name in _OF_ORIGIN if name in settings}
         rest = {name: given for name, given in settings.items() if name not in (*_OF_KEEPING, *_OF_ORIGIN)}
+        for name in rest.keys() - _OF_CONDUCT:
+            from difflib import get_close_matches  # noqa: PLC0415 - for slips alone
+
+            near = get_close_matches(name, (*_OF_KEEPING, *_OF_ORIGIN, *_OF_CONDUCT), n=1)
+            meant = f"; {near[0]!r} is meant, perhaps" if near else ""
+            raise TypeError(f"an informer takes no argument {name!r}{meant}")
         conduct = Conduct(**rest)
         keeping.check(conduct.indexers)
         if conduct.namespaces is not None and asked.get("namespace") is not None:

@@ -13,12 +13,15 @@ from kindex import (
     Added,
     Deleted,
     Indexer,
+    IndexerError,
     IndexFunctionError,
     Informer,
     InformerError,
     LabelIndexer,
     NotSyncedError,
+    QueryError,
     ScopeError,
+    Store,
     SyncTimeoutError,
     Updated,
 )
@@ -436,12 +439,13 @@ def test_who_waits_for_a_stopped_one_is_told() -> None:
         ({"objects": "json"}, "objects is 'lazy', 'dict' or 'metadata', not 'json'"),
         ({"on_decode_error": "drop"}, "on_decode_error is 'raise' or 'skip'"),
         ({"on_decode_error": "skip"}, "for decode= alone"),
-        ({"decode": dict, "objects": "dict"}, "decode is given without"),
+        ({"decode": dict, "objects": "dict"}, "decode is left out beside"),
         ({"namespaces": "prod"}, r"several names, such as \['prod'\]"),
         ({"namespaces": [""]}, "namespace is the name of one"),
         ({"namespace": "prod"}, "left to a Source object"),
         ({"label_selector": "app=web"}, "left to a Source object"),
         ({"name": ""}, "name is text"),
+        ({"retry": 5}, "retry is a RetryPolicy"),
         ({"namespace": 7}, "namespace is the name of one"),
         ({"namespace": "prod", "namespaces": ["test"]}, "left out where there are namespaces"),
         ({"field_selector": {"spec.nodeName": "n1"}}, "field_selector is left to a Source object"),
@@ -459,9 +463,23 @@ def test_settings_that_make_no_sense_are_refused(settings: dict[str, Any], messa
 
 
 def test_a_setting_that_there_is_not_is_refused() -> None:
-    """A slip in a name is a TypeError, as for any call."""
-    with pytest.raises(TypeError, match="indexer"):
+    """A slip in a name is a TypeError, as for any call, and names what is near."""
+    with pytest.raises(TypeError, match=r"^an informer takes no argument 'indexer'; 'indexers' is meant, perhaps$"):
         Informer(source_of(), indexer=[by_app])  # type: ignore[call-overload]  # the slip
+    with pytest.raises(TypeError, match=r"^an informer takes no argument 'zzz'$"):
+        Informer(source_of(), zzz=1)  # type: ignore[call-overload]  # the same
+
+
+def test_one_indexer_alone_is_no_list_of_them() -> None:
+    """The brackets that are easily forgotten are asked for, of an informer as of a store."""
+    forgotten: Any = by_app
+    brackets = r"^indexers takes several, or a list of one: indexers=\[LabelIndexer\("
+    with pytest.raises(IndexerError, match=brackets):
+        Informer(source_of(), indexers=forgotten)
+    with pytest.raises(IndexerError, match=brackets):
+        Store(indexers=forgotten)
+    with pytest.raises(QueryError, match=r"^the name of a store is text, not 5$"):
+        Store(name=5)  # type: ignore[arg-type]
 
 
 def test_a_name_of_its_own() -> None:

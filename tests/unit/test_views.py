@@ -328,7 +328,10 @@ def test_a_term_is_made_by_an_indexer(slip: Any) -> None:
     for ask in (store.select, store.keys, store.first, store.any, store.count, store.explain):
         with pytest.raises(QueryError) as refused:
             ask(slip)
-        assert str(refused.value) == f"{slip!r} is no term; make one with an indexer, such as by_node.at('n1')"
+        sentence = f"{slip!r} is no term; make one with an indexer, such as by_node.at('n1')"
+        if isinstance(slip, (str, dict)):
+            sentence += "; a selector is given by label_selector= or field_selector="
+        assert str(refused.value) == sentence
 
 
 def test_an_index_that_the_store_does_not_have_is_named() -> None:
