@@ -21,6 +21,7 @@ from prometheus_client.parser import text_string_to_metric_families
 from kindex import AsyncInformer, Budget, FieldIndexer, Indexer, Informer, InformerGroup, LabelIndexer, Store
 from kindex.metrics import Metrics, MetricsError
 from kindex.metrics.queries import QueryCounts
+from kindex.metrics.subjects import Subject
 from kindex.metrics.table import METRICS
 from kindex.testing import FakeSource
 from tests.informers import fails, no_thread_left, until
@@ -267,6 +268,34 @@ def test_a_stopped_informer_measures_no_more() -> None:
             assert pods._core.lock_times is not None
         _scraped(registry)
         assert informer.view._core.lock_times is None
+
+
+def test_a_subject_begins_once_and_never_after_its_end() -> None:
+    """Scrapes and close() come from any threads: whatever their order, nobody measures for what was closed."""
+
+    def made(store: Store[Any]) -> Subject:
+        return Subject("pods", store._core, None, memory_seconds=None, max_indexes=9, queries=True, clock=_Clock())
+
+    store = _store(1)
+    first, second = made(store), made(store)
+    for subject in (first, first, second):
+        subject.begin()
+    assert store._core.lock_times is not None
+    assert store._core.lock_times.measurers == 2
+    for subject in (second, second):
+        subject.close()
+    assert store._core.lock_times is not None
+    first.close()
+    first.begin()
+    early = made(store)
+    early.close()
+    early.begin()
+    assert store._core.lock_times is None
+    last = made(store)
+    del store
+    last.begin()
+    last.close()
+    assert last.gone
 
 
 def test_times_of_the_lock_with_queries_left_out() -> None:
