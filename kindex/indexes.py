@@ -17,8 +17,8 @@ from __future__ import annotations
 
 from array import array
 from collections import defaultdict
-from itertools import compress, takewhile
-from typing import TYPE_CHECKING, Any, cast
+from itertools import compress, count, islice, takewhile
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar, cast
 
 from pyroaring import BitMap
 from sortedcontainers import SortedKeyList
@@ -32,6 +32,8 @@ if TYPE_CHECKING:
     from kindex.answers import Answers
     from kindex.values import Filing, ValueKey
 
+F = TypeVar("F")
+
 _NARROW = 0xFF
 """The largest value id that a column of bytes holds."""
 
@@ -40,6 +42,9 @@ _WIDEST = 0xFFFF
 
 _SPARSE = 4
 """A table is rebuilt when it has room for more than this many times what it holds."""
+
+_MANY_EACH = 8
+"""Where values have so many slots each, on average, a list for each of them is the quickest way to group the slots."""
 
 _SMALL = 64
 """Tables of up to this many values are never rebuilt."""
@@ -222,6 +227,10 @@ class ColumnFull(Exception):  # noqa: N818 - never leaves kindex: says that an i
     """A column cannot number another value; ``as_map`` gives the layout that can."""
 
 
+Twins: TypeAlias = "dict[int, ColumnIndex]"
+"""Indexes that are built together, by the hash of their columns."""
+
+
 class ColumnIndex:
     """An index of at most one value an object: one column, slot -> value id.
 
@@ -243,20 +252,31 @@ class ColumnIndex:
         self.present = BitMap()
 
     @classmethod
-    def build(cls, filings: Sequence[Filing], slots: Sequence[int]) -> ColumnIndex | MapIndex:
-        """Index ``filings[i]`` for each of *slots*, which are 0, 1, 2 ...; O(values). Chooses the layout that fits."""
-        groups = _grouped(filings, slots)
-        absent = _listed(groups.pop(None, []))
-        if len(groups) > _WIDEST:
+    def build(
+        cls, filings: Sequence[Filing], slots: Sequence[int], twins: Twins | None = None
+    ) -> ColumnIndex | MapIndex:
+        """Index ``filings[i]`` for each of *slots*, which are 0, 1, 2 ...; O(values). Chooses the layout that fits.
+
+        Values get their ids in the order in which they come, so labels that go together have equal columns, and then
+        equal postings, which are copied from the index that is in *twins* already.
+        """
+        id_of: defaultdict[Any, int] = defaultdict(count(1).__next__, {None: 0})  # Any: a Filing
+        numbers = list(map(id_of.__getitem__, filings))
+        del id_of[None]
+        if len(id_of) > _WIDEST:
             return MapIndex.build(filings, slots)
         index = cls()
-        index.ids = {cast("ValueKey", key): number for number, key in enumerate(groups, 1)}
+        index.ids = {key: number for key, number in id_of.items()}  # noqa: C416 - a copy would have its room for None
         index.values = [None, *index.ids]
-        index.postings = [None, *map(_posting_of, groups.values())]
-        id_of: dict[Any, int] = {None: 0, **index.ids}  # Any: a Filing; dicts are invariant
         # Made of a list, and a bitmap at once: neither has room to spare then.
-        index.column = array(_typecode(len(groups)), list(map(id_of.__getitem__, filings)))
-        index.present = BitMap(range(len(slots))) if not absent else BitMap(compress(slots, index.column))
+        index.column = array(_typecode(len(id_of)), numbers)
+        twin = None if twins is None else twins.setdefault(hash(index.column.tobytes()), index)
+        if twin is not None and twin is not index and twin.column == index.column:
+            index.postings = [each.copy() if type(each) is BitMap else each for each in twin.postings]
+            index.present = twin.present.copy()
+            return index
+        index.postings = [None, *_postings_of(numbers, len(id_of), slots)]
+        index.present = BitMap(range(len(slots))) if 0 not in numbers else BitMap(compress(slots, numbers))
         return index
 
     def __len__(self) -> int:
@@ -310,11 +330,10 @@ class ColumnIndex:
         old, new = self.column[slot], 0
         posting = left = None
         if filing is not None:
-            key = cast("ValueKey", filing)
-            new = self.ids.get(key, 0)
+            new = self.ids.get(filing, 0)
             posting = postings[new]
             if posting is None:
-                new = self._open(key)
+                new = self._open(cast("ValueKey", filing))
             if type(posting) is BitMap:
                 posting.add(slot)
             else:
@@ -406,13 +425,13 @@ class ColumnIndex:
         assert self.present <= live
 
 
-def _grouped(filings: Sequence[Filing], slots: Sequence[int]) -> dict[Filing, int | list[int]]:
+def _grouped(filings: Sequence[F], slots: Sequence[int]) -> dict[F, int | list[int]]:
     """Group *slots* by where they are filed.
 
     A slot that is alone stays bare. A list for each of 150,000 values made the collector take most of the time of a
     build, and left holes in Python's memory as large as the index.
     """
-    groups: dict[Filing, int | list[int]] = {}
+    groups: dict[F, int | list[int]] = {}
     for slot, filing in zip(slots, filings, strict=True):
         group = groups.get(filing)
         if group is None:
@@ -422,6 +441,18 @@ def _grouped(filings: Sequence[Filing], slots: Sequence[int]) -> dict[Filing, in
         else:
             groups[filing] = [group, slot]
     return groups
+
+
+def _postings_of(numbers: Sequence[int], top: int, slots: Sequence[int]) -> list[Posting]:
+    """Make the postings of the ids from 1 to *top*, of which ``numbers[i]`` is that of ``slots[i]``, and 0 is none."""
+    if top * _MANY_EACH > len(slots):
+        groups = _grouped(numbers, slots)
+        return [_posting_of(groups[number]) for number in range(1, top + 1)]
+    lists: list[list[int]] = [[] for _ in range(top + 1)]
+    appends = [each.append for each in lists]
+    for slot, number in zip(slots, numbers, strict=True):
+        appends[number](slot)
+    return list(map(_posting_of, islice(lists, 1, None)))
 
 
 def _listed(group: int | list[int]) -> list[int]:

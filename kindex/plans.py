@@ -225,7 +225,7 @@ def program_of(
     except TypeError:  # a dict or a list cannot be looked up
         known = None
     if known is not None:
-        return cast("Program", known)
+        return known  # type: ignore[no-any-return]
     names = names_of(namespace)
     labels = None if label_selector is None else LabelSelector.of(label_selector)
     fields = None if field_selector is None else FieldSelector.of(field_selector)  # type: ignore[arg-type]  # it checks

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
     from kindex.budgets import Budget, Drop
     from kindex.families import Index
+    from kindex.indexes import Twins
     from kindex.keys import ObjectKey
     from kindex.values import Filing
 
@@ -38,6 +39,11 @@ Filings: TypeAlias = "list[Any]"
 
 NAMESPACE = 0
 """The place of the namespace index, which every schema has first."""
+
+_AT_ONCE = 300
+"""The labels of so many objects are read together."""
+
+_TEXT = {str}
 
 
 class Family:
@@ -244,7 +250,7 @@ class Schema(Generic[T]):
         """
         columns: list[list[Any]] = [[key.namespace or None for key in keys]]
         for group in self._label_groups:
-            columns += group.columns(list(map(group.read, objects)))
+            columns += group.columns(objects)
         columns += [[_all_labels(read(obj), deny) for obj in objects] for read, deny in self._families]
         columns += [
             [None] * len(keys)
@@ -262,8 +268,9 @@ class Schema(Generic[T]):
 
     def build(self, columns: Sequence[Sequence[Any]], slots: Sequence[int]) -> list[Index]:
         """Build every index over the filings of slots 0, 1, 2 ...; the postings share the int objects of *slots*."""
+        twins: Twins = {}
         return [
-            NO_INDEX if identity in self.dropped else _layout(identity).build(column, slots)
+            NO_INDEX if identity in self.dropped else built(identity, column, slots, twins)
             for identity, column in zip(self.order, columns, strict=True)
         ]
 
@@ -380,6 +387,12 @@ def parts_of(indexer: AnyIndexer[Any]) -> tuple[Identity, ...]:
     return (indexer,) if isinstance(indexer, Indexer) else ()
 
 
+def built(identity: Identity, column: Sequence[Any], slots: Sequence[int], twins: Twins) -> Index:
+    """Build one index; *twins* are the columns that were built with it."""
+    layout = _layout(identity)
+    return layout.build(column, slots, twins) if layout is ColumnIndex else layout.build(column, slots)
+
+
 def _layout(identity: Identity) -> type[ColumnIndex | FamilyIndex | MapIndex]:
     match identity:
         case LabelKey() | NamespaceIndexer():
@@ -414,18 +427,27 @@ class _LabelGroup:
                 pass
             else:
                 if tuple(map(type, values)) == self._texts:
-                    return cast("Sequence[Filing]", values)
+                    return values  # type: ignore[no-any-return]
         return [_filing_of_label(labels, key) for key in self._keys]
 
-    def columns(self, maps: Sequence[Mapping[str, object]]) -> list[list[Filing]]:
-        """File many objects' labels, key by key."""
-        columns: list[list[Filing]] = []
-        for key in self._keys:
-            column = cast("list[Filing]", [labels.get(key) for labels in maps])
-            if set(map(type, column)) != {str}:
-                column = [_filing_of_label(labels, key) for labels in maps]
-            columns.append(column)
+    def columns(self, objects: Sequence[object]) -> list[list[Filing]]:
+        """File many objects' labels, key by key; a few hundred objects at a time, which the processor's cache holds."""
+        columns: list[list[Filing]] = [[] for _ in self._keys]
+        for start in range(0, len(objects), _AT_ONCE):
+            maps = list(map(self.read, objects[start : start + _AT_ONCE]))
+            for column, key, part in zip(columns, self._keys, self._parts(maps), strict=True):
+                plain = set(map(type, part)) == _TEXT
+                column.extend(part if plain else (_filing_of_label(labels, key) for labels in maps))
         return columns
+
+    def _parts(self, maps: Sequence[Mapping[str, object]]) -> Iterable[Sequence[Any]]:  # Any: a Filing, once checked
+        """Read labels, key by key, as they are."""
+        if self._values is not None:
+            try:
+                return list(zip(*map(self._values, maps), strict=True))
+            except KeyError:
+                pass
+        return [[labels.get(key) for labels in maps] for key in self._keys]
 
 
 def _filing_of_label(labels: Mapping[str, object], key: str) -> Filing:
