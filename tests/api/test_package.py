@@ -146,6 +146,39 @@ def test_importing_kindex_imports_no_client() -> None:
     assert done.stdout.strip() == "[]"
 
 
+# What is imported, and which of the libraries that an import may load it does load.
+LOADS = {
+    "from kindex import *": set(),
+    "import kindex.testing": set(),
+    "import kindex.sources": set(),
+    "import kindex.indexers.networking": set(),
+    "import kindex.health": set(),
+    "import kindex.objects": set(),
+    "import kindex.informer.retries": set(),
+    "import kindex.decoding": set(),
+    "import kindex.transforms": set(),
+    "import kindex.metrics": {"prometheus_client"},
+}
+
+
+@pytest.mark.parametrize("statement", LOADS)
+def test_what_users_import_loads_no_client(statement: str) -> None:
+    """Every public name and module can be imported without loading a client, a server of events or a tool."""
+    code = f"import sys\n{statement}\nprint(*[name for name in {UNWANTED} if name in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)  # noqa: S603
+    assert set(done.stdout.split()) == LOADS[statement]
+
+
+def test_every_module_of_the_reference_is_among_them() -> None:
+    """The table above has each module of which the reference has a name."""
+    pages = (path.read_text() for path in (ROOT / "docs" / "reference").glob("*.md"))
+    entries = {
+        name for page in pages for name in re.findall(r"^\.\. auto(?:class|function|data):: (\S+)$", page, re.MULTILINE)
+    }
+    modules = {entry.rpartition(".")[0] for entry in entries} - {"kindex"}
+    assert {f"import {module}" for module in modules} - set(LOADS) == set()
+
+
 def test_every_test_says_what_it_claims() -> None:
     """Each test function has a docstring."""
     silent = [

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import doctest
+import itertools
 import json
 import re
 import subprocess
@@ -162,7 +163,7 @@ def test_texts_of_plots_can_be_read(path: Path) -> None:
     width, texts = extents_of(path.read_text())
     assert [text for _, x, to_x, text in texts if x < 0 or to_x > width] == []
     ordered = sorted(texts)
-    pairs = zip(ordered, ordered[1:], strict=False)
+    pairs = itertools.pairwise(ordered)
     assert [(one[3], other[3]) for one, other in pairs if one[0] == other[0] and one[2] > other[1]] == []
 
 
