@@ -83,6 +83,12 @@ def test_the_table_of_support_names_the_versions_of_the_project() -> None:
     (client,) = [each for each in PROJECT["dependencies"] if each.startswith("kubernetes>")]
     assert client == "kubernetes>=28,!=36.0.0"
     assert "| `kubernetes` | 28 and later, not 36.0.0 |" in text
+    extras = PROJECT["optional-dependencies"]
+    needed = [*PROJECT["dependencies"], *extras["asyncio"], *extras["cli"], *extras["metrics"]]
+    floors = [each.partition(">=") for each in needed if each != client]
+    rows = [row.split("|")[1:3] for row in text.splitlines() if row.startswith("| ")]
+    missing = [name for name, _, floor in floors if not any(name in row[0] and floor in row[1] for row in rows)]
+    assert missing == []
 
 
 def test_public_names_are_sorted_and_there() -> None:
