@@ -67,7 +67,7 @@ CLIENT_GO_HEAD = {
     True: "Both ran on one machine ({machine}).\n",
 }
 CLIENT_GO_NOTES = """\
-{source}; 150,000 pods, ten labels. Its index is of namespace and label together, so with a hundred namespaces the
+Microseconds. {source}; 150,000 pods, ten labels. Its index is of namespace and label together, so with a hundred namespaces the
 question names one. Two and three labels are looked up by one and filtered by the others, as its users have to. Its
 `get` asks one key over and over, kindex is asked for keys at random; its additions and deletions go round 20,000 pods.
 kindex keeps an index of nodes and one of owners up to date as well. client-go's pods are structs, which a scan walks.
@@ -156,7 +156,7 @@ def losses(rows: list[Row], client_go: Figures) -> str:
         [[*cells, times(slower), str(count)] for slower, count, cells in worst.values()],
     )
     about = (
-        "Every operation that is more than 5 % slower than client-go's, or than the best of the other subjects, in the"
+        "Microseconds. Every operation that is more than 5 % slower than client-go's, or than the best of the other subjects, in the"
         " workload where that is worst, and in how many it is so at all. All figures are further below."
         " A dict without an index is cheaper to write and to fill, and to ask for one key: that is what indexes cost."
     )
@@ -244,7 +244,9 @@ def by_workload(rows: list[Row]) -> str:
         figures = [one(own, workload=name, operation=operation) for name in columns]
         body.append([operation, *(f"{us(row['median_us'])}{_answer(row)}" if row else "" for row in figures)])
     head = ["", *(f"{name} ({sizes[name]:,})" for name in columns)]
-    return f"## Other shapes\n\nkindex alone; medians, and the size of the answer.\n\n{table(head, body)}"
+    return (
+        f"## Other shapes\n\nkindex alone; medians in microseconds, and the size of the answer.\n\n{table(head, body)}"
+    )
 
 
 def _answer(row: Row) -> str:
@@ -256,7 +258,7 @@ GROWTH_HEAD = """\
 
 One thing grows, all else stays: 20,000 objects with five labels, unless they are what grows. The power is that of the
 curve which fits best, *cost ~ size ^ power*: at 0 the cost does not depend on what grows, at 1 it doubles with it. With
-so few points, of a shared machine, it is worth one digit.
+so few points, of a shared machine, it is worth one digit. Figures are microseconds.
 """
 
 
