@@ -7,7 +7,9 @@ from operator import le
 from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
 
 import msgspec
+from pyroaring import BitMap
 
+from kindex.answers import LARGE, Answers
 from kindex.errors import IndexValueError
 from kindex.families import FamilyIndex
 from kindex.indexers.base import Indexer
@@ -53,7 +55,7 @@ class Generation(Generic[T]):
     the state (a first list, a late index, a table that became sparse) builds another generation beside and swaps it in.
     """
 
-    __slots__ = ("_reserved", "indexes", "resource_versions", "revision", "schema", "slots")
+    __slots__ = ("_reserved", "answers", "indexes", "resource_versions", "revision", "schema", "slots")
 
     def __init__(
         self,
@@ -62,12 +64,14 @@ class Generation(Generic[T]):
         indexes: list[Index],
         revision: int = 0,
         resource_versions: dict[str | None, str] | None = None,
+        answers: Answers | None = None,
     ) -> None:
         self.schema = schema
         self.slots = slots
         self.indexes = indexes
         self.revision = revision
         self._reserved = slots.capacity
+        self.answers = Answers(schema.remember_bytes) if answers is None else answers
         self.resource_versions = {} if resource_versions is None else resource_versions
 
     @classmethod
@@ -156,7 +160,8 @@ class Generation(Generic[T]):
             indexes[place] = index
         for index in indexes:
             index.reserve(self.slots.capacity)
-        return Generation(schema, self.slots, indexes, self.revision, self.resource_versions)
+        self.answers.clear()  # shared, since indexes are; those of an index that has gone would stay
+        return Generation(schema, self.slots, indexes, self.revision, self.resource_versions, self.answers)
 
     def apply(self, entries: Iterable[Entry]) -> None:
         """Bring the state to what *entries* say. May be done again, from the first one, after an interruption."""
@@ -221,7 +226,11 @@ class Generation(Generic[T]):
 
     def objects_of(self, program: Program) -> list[T]:
         """Copy references to the objects that *program* leaves."""
-        return self.held() if program.takes_all else self.at(program.narrowed(self))
+        if program.takes_all:
+            return self.held()
+        posting = program.narrowed(self)
+        getter = self._getter(program, posting)
+        return self.at(posting) if getter is None else list(getter(self.slots.objects))
 
     def found(
         self, program: Program, limit: int | None, spot: Spot | None, trace: list[Narrowing] | None
@@ -230,10 +239,22 @@ class Generation(Generic[T]):
         table = self.slots
         if program.takes_all and limit is None and spot is None and not table.free:
             return cast("list[ObjectKey]", table.keys.copy()), cast("list[T]", table.objects.copy()), []
-        slots = list(islice(slots_in(program.narrowed(self, trace)), limit))
+        posting = program.narrowed(self, trace)
+        if limit is None and spot is None:
+            getter = self._getter(program, posting)
+            if getter is not None:
+                return list(getter(table.keys)), list(getter(table.objects)), []
+        slots = list(islice(slots_in(posting), limit))
         keys = cast("list[ObjectKey]", list(map(table.keys.__getitem__, slots)))
         objects = cast("list[T]", list(map(table.objects.__getitem__, slots)))
         return keys, objects, [] if spot is None else self.index_at(spot).filings(slots)
+
+    def _getter(self, program: Program, posting: Posting | None) -> Callable[[Any], tuple[Any, ...]] | None:
+        """Give what copies the items at the slots of *posting*, where this answer of *program* is remembered."""
+        if program.stored_at is None or type(posting) is not BitMap or len(posting) < LARGE:
+            return None
+        self.index_at(program.stored_at).answers = self.answers
+        return self.answers.getter(posting)
 
     def counted(self, program: Program) -> int:
         """Count the objects that *program* leaves."""
@@ -256,6 +277,7 @@ class Generation(Generic[T]):
     def _check(self) -> None:
         """Assert the invariants."""
         self.slots._check()  # noqa: SLF001 - its own checker
+        self.answers._check()  # noqa: SLF001 - its own checker
         live = self.slots.live()
         assert len(self.indexes) == len(self.schema.order)
         for index in self.indexes:

@@ -29,6 +29,7 @@ from kindex.values import SKIPPED, Several, keys_in, ordering
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
+    from kindex.answers import Answers
     from kindex.values import Filing, ValueKey
 
 _NARROW = 0xFF
@@ -53,11 +54,13 @@ class MapIndex:
     Attributes:
         moves: how often an object moved from one value to another.
         bitmap_bound: at most so many bytes are in bitmaps; None is not known. Kept for budgets.
+        answers: who is to be told of postings that change; None until one of them was a large answer.
     """
 
-    __slots__ = ("_peak", "bitmap_bound", "filed", "forward", "moves", "present")
+    __slots__ = ("_peak", "answers", "bitmap_bound", "filed", "forward", "moves", "present")
 
     def __init__(self) -> None:
+        self.answers: Answers | None = None
         self.moves = 0
         self.bitmap_bound: int | None = None
         self.forward: dict[ValueKey, Posting] = {}
@@ -141,17 +144,23 @@ class MapIndex:
         """Move *slot* from where it is filed to *filing*. O(values of both)."""
         filing = self._own(filing)
         old, new = keys_in(self.filed[slot]), keys_in(filing)
-        forward = self.forward
+        forward, answers = self.forward, self.answers
         if new and old and new != old:
             self.moves += 1
         closed = False
         for key in new:
-            forward[key] = adding(forward.get(key), slot)
+            posting = forward.get(key)
+            forward[key] = adding(posting, slot)
+            if answers is not None:
+                answers.forget(posting)
             self._opened(key)
         for key in old:
             if key in new:
                 continue
-            remaining = removing(forward.get(key), slot)
+            posting = forward.get(key)
+            remaining = removing(posting, slot)
+            if answers is not None:
+                answers.forget(posting)
             if remaining is None:
                 # Dropped when empty: an index over short-lived values (pod IPs) would grow for ever.
                 self._closed(key)
@@ -220,9 +229,10 @@ class ColumnIndex:
     posting of id i exactly when ``column[s] == i``; ids without a value are in ``free``; no posting is empty.
     """
 
-    __slots__ = ("bitmap_bound", "column", "free", "ids", "moves", "postings", "present", "values")
+    __slots__ = ("answers", "bitmap_bound", "column", "free", "ids", "moves", "postings", "present", "values")
 
     def __init__(self) -> None:
+        self.answers: Answers | None = None
         self.moves = 0
         self.bitmap_bound: int | None = None
         self.ids: dict[ValueKey, int] = {}
@@ -298,6 +308,7 @@ class ColumnIndex:
         """
         postings = self.postings
         old, new = self.column[slot], 0
+        posting = left = None
         if filing is not None:
             key = cast("ValueKey", filing)
             new = self.ids.get(key, 0)
@@ -314,11 +325,15 @@ class ColumnIndex:
         if old and old != new:
             if new:
                 self.moves += 1
-            remaining = removing(postings[old], slot)
+            left = postings[old]
+            remaining = removing(left, slot)
             postings[old] = remaining
             if remaining is None:
                 self._close(old)
                 closed = True
+        if self.answers is not None:
+            self.answers.forget(posting)
+            self.answers.forget(left)
         try:
             self.column[slot] = new
         except OverflowError:
@@ -334,7 +349,7 @@ class ColumnIndex:
         index = MapIndex()
         index.forward = {key: cast("Posting", self.postings[number]) for key, number in self.ids.items()}
         index.filed = [self.values[number] for number in self.column]
-        index.present, index.moves = self.present, self.moves
+        index.present, index.moves, index.answers = self.present, self.moves, self.answers
         index._peak = len(index.forward)  # noqa: SLF001 - a layout of the same
         return index
 

@@ -71,6 +71,7 @@ def measure(core: Core[Any]) -> MemoryReport:
         slots = generation.slots
         placed = list(zip(generation.schema.order, generation.indexes, strict=True))
         grown = _over_allocated(slots.keys)
+        remembered = generation.answers.size_bytes
     indexes = tuple(_counted(core, name, kind, index, grown=grown) for name, kind, index in _parts(core, placed))
     objects, slot_bytes, slot_text = _slots_counted(core, slots)
     pasts = [past for each in tuple(core.pasts) if (past := each()) is not None]
@@ -83,6 +84,7 @@ def measure(core: Core[Any]) -> MemoryReport:
         slot_bytes,
         slot_text,
         indexes,
+        remembered,
         snapshots=len(pasts),
         snapshot_bytes=sum(_past_counted(core, past, generation) for past in pasts),
         followers=followers,

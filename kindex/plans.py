@@ -102,10 +102,22 @@ class Program:
     """A compiled query: operations on postings, and checks on the objects that they leave.
 
     It belongs to the schema that it was compiled for. ``only`` is the operation of a program that has just one, and no
-    more: the commonest query, with a way of its own.
+    more: the commonest query, with a way of its own. ``stored_at`` is the index whose posting is then the answer as it
+    stands there, if no more is to be done for it.
     """
 
-    __slots__ = ("_asked", "_looked_up", "asks_edge", "checks", "excluding", "only", "selecting", "test", "tests")
+    __slots__ = (
+        "_asked",
+        "_looked_up",
+        "asks_edge",
+        "checks",
+        "excluding",
+        "only",
+        "selecting",
+        "stored_at",
+        "test",
+        "tests",
+    )
 
     def __init__(self, operations: Iterable[Operation], checks: list[Check]) -> None:
         operations = list(operations)
@@ -116,6 +128,8 @@ class Program:
         self.test = _all_of(self.tests)
         self.asks_edge = any(check.edge is not None for check in checks)
         self.only = operations[0] if len(operations) == len(self.selecting) == 1 else None
+        plain = isinstance(self.only, Filed) and len(self.only.keys) == 1
+        self.stored_at = cast("Filed", self.only).spot if plain else None
         # Otherwise the smallest comes first, since it may make the others needless.
         self._looked_up = all(isinstance(each, Filed) and len(each.keys) == 1 for each in self.selecting)
         self._asked: tuple[tuple[Condition, ...], tuple[Condition, ...]] | None = None

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeAlias, TypeVar, Union, cast
 
 import attrs
 
+from kindex.answers import REMEMBERED
 from kindex.errors import IndexConflictError, IndexerError, UnknownIndexError
 from kindex.families import FamilyIndex
 from kindex.indexers.base import AnyIndexer, Indexer, NamespaceIndexer
@@ -104,6 +105,7 @@ class Schema(Generic[T]):
         "order",
         "places",
         "programs",
+        "remember_bytes",
         "sorted_places",
     )
 
@@ -112,6 +114,7 @@ class Schema(Generic[T]):
         indexers: Iterable[AnyIndexer[T]] = (),
         *,
         budget: Budget | None = None,
+        remember_bytes: int = REMEMBERED,
         hidden: frozenset[Identity] = frozenset(),
         dropped: Mapping[Identity, Drop] | None = None,
     ) -> None:
@@ -120,6 +123,7 @@ class Schema(Generic[T]):
         Args:
             indexers: the namespace indexer comes first by itself.
             budget: for all indexes together.
+            remember_bytes: what answers that are kept for the next who asks may take.
             hidden: indexes that writes keep but queries do not see: one that is added late is built beside.
             dropped: indexes that broke a budget: they keep their place, and hold nothing.
 
@@ -176,6 +180,7 @@ class Schema(Generic[T]):
         self._functions = [None if indexer in self.dropped else indexer for indexer in functions]
         self._blanked = [place for place, identity in enumerate(identities) if identity in self.dropped]
         self.budget = budget
+        self.remember_bytes = remember_bytes
         self.limits = self._limits(budget)
         self.sorted_places = [
             (indexer, place)
@@ -345,6 +350,7 @@ class Schema(Generic[T]):
         return Schema(
             self.indexers if indexers is None else indexers,
             budget=self.budget,
+            remember_bytes=self.remember_bytes,
             hidden=self.hidden if hidden is None else hidden,
             dropped=self.dropped if dropped is None else dropped,
         )
