@@ -68,9 +68,10 @@ CLIENT_GO_HEAD = {
 }
 CLIENT_GO_NOTES = """\
 Microseconds. {source}; 150,000 pods, ten labels. Its index is of namespace and label together, so with a hundred
-namespaces the question names one. Two and three labels are looked up by one and filtered by the others, as its users have to. Its
-`get` asks one key over and over, kindex is asked for keys at random; its additions and deletions go round 20,000 pods.
-kindex keeps an index of nodes and one of owners up to date as well. client-go's pods are structs, which a scan walks.
+namespaces the question names one. Two and three labels are looked up by one and filtered by the others, as its users
+have to. Its `get` asks one key over and over, kindex is asked for keys at random; its additions and deletions go round
+20,000 pods. kindex keeps an index of nodes and one of owners up to date as well. client-go's pods are structs, which a
+scan walks.
 """
 
 
@@ -157,7 +158,8 @@ def losses(rows: list[Row], client_go: Figures) -> str:
     )
     about = (
         "Microseconds. Every operation that is more than 5 % slower than client-go's, or than the best of the other"
-        " subjects, in the workload where that is worst, and in how many it is so at all. All figures are further below."
+        " subjects, in the workload where that is worst, and in how many it is so at all. All figures are further"
+        " below."
         " A dict without an index is cheaper to write and to fill, and to ask for one key: that is what indexes cost."
     )
     return f"## Where kindex loses\n\n{about}\n\n{body}"
