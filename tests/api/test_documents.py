@@ -6,6 +6,7 @@ import importlib
 import importlib.util
 import re
 import runpy
+import shutil
 import subprocess
 from collections import Counter
 from pathlib import Path
@@ -143,6 +144,7 @@ def test_a_changed_signature_would_be_seen(surface: ModuleType) -> None:
     assert any("ValueError" in line for line in surface.differences(before, after))
 
 
+@pytest.mark.skipif(shutil.which("git") is None, reason="asks git")
 def test_the_surface_is_compared_with_a_tag(
     surface: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
