@@ -9,24 +9,26 @@ from __future__ import annotations
 import logging
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
+from kindex.column_index import filed
 from kindex.errors import IndexFunctionError
 from kindex.families import FamilyIndex
 from kindex.generation import Entry, Generation, admit_columns, admit_one_type
 from kindex.indexers.labels import LabelKey
 from kindex.indexers.sorted import SortedIndexer
-from kindex.indexes import filed
 from kindex.limits import alone, breaches, drop, too_much
 from kindex.schema import Schema, built, parts_of
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
 
+    from kindex.column_index import ColumnIndex, Twins
     from kindex.core import Core
     from kindex.families import Index
     from kindex.indexers.base import AnyIndexer
-    from kindex.indexes import ColumnIndex, MapIndex, SortedIndex, Twins
     from kindex.keys import ObjectKey
+    from kindex.map_index import MapIndex
     from kindex.schema import Family, Identity, Spot
+    from kindex.sorted_index import SortedIndex
     from kindex.values import Filing
 
 T = TypeVar("T")

@@ -10,13 +10,15 @@ import msgspec
 from pyroaring import BitMap
 
 from kindex.answers import LARGE, Answers
+from kindex.column_index import ColumnFull, ColumnIndex, filed
 from kindex.errors import IndexValueError
 from kindex.families import FamilyIndex
 from kindex.indexers.base import Indexer
-from kindex.indexes import NO_INDEX, ColumnFull, ColumnIndex, MapIndex, SortedIndex, filed
+from kindex.map_index import NO_INDEX, MapIndex
 from kindex.postings import slots_in
 from kindex.schema import NAMESPACE
 from kindex.slots import SlotTable
+from kindex.sorted_index import SortedIndex
 from kindex.values import SKIPPED, decoded, keys_in, ordering
 
 if TYPE_CHECKING:

@@ -15,6 +15,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator
 from itertools import chain
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, cast
 
+from kindex.column_index import ColumnIndex
 from kindex.errors import QueryError, UnknownIndexError
 from kindex.indexers.fields import FieldIndexer
 from kindex.indexers.labels import LABELS, LabelKey
@@ -34,7 +35,7 @@ from kindex.indexers.terms import (
     asks_edge,
     settled_among,
 )
-from kindex.indexes import ColumnIndex, MapIndex, SortedIndex
+from kindex.map_index import MapIndex
 from kindex.objects import labels_of
 from kindex.operations import (
     FEW,
@@ -56,6 +57,7 @@ from kindex.scans import LabelCheck
 from kindex.schema import NAMESPACE
 from kindex.selectors import FieldRequirement, FieldSelector, LabelSelector, Requirement
 from kindex.shapes import ON_NAMESPACE, Condition, conditions_of, on_label
+from kindex.sorted_index import SortedIndex
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

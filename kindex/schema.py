@@ -12,23 +12,25 @@ from typing import TYPE_CHECKING, Any, Generic, TypeAlias, TypeVar, Union, cast
 import attrs
 
 from kindex.answers import REMEMBERED
+from kindex.column_index import ColumnIndex
 from kindex.errors import IndexConflictError, IndexerError, UnknownIndexError
 from kindex.families import FamilyIndex
 from kindex.indexers.base import AnyIndexer, Indexer, NamespaceIndexer
 from kindex.indexers.labels import LabelIndexer, LabelKey
 from kindex.indexers.selecting import SelectorIndexer
 from kindex.indexers.sorted import SortedIndexer
-from kindex.indexes import NO_INDEX, ColumnIndex, MapIndex, SortedIndex
+from kindex.map_index import NO_INDEX, MapIndex
 from kindex.objects import label_text
 from kindex.paths import JsonPath, map_at
 from kindex.selector_index import SelectorIndex
+from kindex.sorted_index import SortedIndex
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from kindex.budgets import Budget, Drop
+    from kindex.column_index import Twins
     from kindex.families import Index
-    from kindex.indexes import Twins
     from kindex.keys import ObjectKey
     from kindex.values import Filing
 

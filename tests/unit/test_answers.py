@@ -12,7 +12,7 @@ from pyroaring import BitMap
 
 from kindex import Budget, FieldIndexer, IndexerError, LabelIndexer, LabelSelector, ObjectKey, OwnerIndexer, Store
 from kindex.answers import Answers
-from kindex.indexes import MapIndex
+from kindex.map_index import MapIndex
 from tests.interruptions import interrupted_at
 from tests.pods import Pod, pod
 
@@ -187,7 +187,7 @@ def test_an_object_that_is_put_in_its_place_leaves_the_answer_remembered() -> No
 
 def test_a_column_that_becomes_a_map_tells_of_changes_still(monkeypatch: pytest.MonkeyPatch) -> None:
     """The postings move to the other layout, and so does who is to be told."""
-    monkeypatch.setattr("kindex.indexes._WIDEST", 2)
+    monkeypatch.setattr("kindex.column_index._WIDEST", 2)
     store = filled()
     asked(store)
     store.put(pod("more-1", app="a"))

@@ -22,7 +22,7 @@ from kindex import (
     Store,
     UnknownIndexError,
 )
-from kindex.indexes import ColumnIndex
+from kindex.column_index import ColumnIndex
 from kindex.prices import measured
 from kindex.schema import NAMESPACE
 

@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kindex import LabelIndexer, ObjectKey, Store
-from kindex.indexes import ColumnIndex, MapIndex, Twins
+from kindex.column_index import ColumnIndex, Twins
+from kindex.map_index import MapIndex
 from kindex.schema import _AT_ONCE, Schema
 from tests.pods import pod
 
