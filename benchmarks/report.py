@@ -44,8 +44,9 @@ HEAD = """\
 * **Your machine.** Medians of one machine, which others used as well; compare within one table, and not two runs.
 * **Threads.** One thread asks and writes here. What threads make each other wait is in [threads.md](threads.md): a
   program that computes all the time waits for Python's lock, however fast the store is.
-* **A cold start of every question.** A question is asked over and over: how it is understood is kept, and what it
-  touches is in the processor's caches. "after a change" under [growth](#growth) is a little colder. Keys of `get` and
+* **A cold start of every question.** A question is asked over and over: how it is understood is kept, how a large
+  answer is copied out too ("asked once" is without that), and what it touches is in the processor's caches. "after a
+  change" under [growth](#growth) is a little colder. Keys of `get` and
   of writes are drawn at random.
 * **Large objects.** These have one kilobyte at most. An answer holds references, so its cost does not change; a list's
   does, and is under [informers](#informers) where it was measured.

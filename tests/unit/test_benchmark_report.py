@@ -91,7 +91,8 @@ def test_every_figure_of_client_go_that_is_kept_is_compared() -> None:
     kept = json.loads(path.read_text())["bench"]
     rows = read(path, beside=False).rows
     unasked = [name for name in kept if "/v=" not in name]
-    assert len(rows) == len(kept) + len(unasked)  # what does not depend on values is compared with both
+    ways = len([each for each in rows if each[1].startswith("select: 1 label,")])  # one figure, for several ways to ask
+    assert len(rows) - ways == len(kept) + len(unasked)  # what does not depend on values is compared with both
     assert rows[BROAD, "select: 1 label"].us == pytest.approx(kept[ONE_LABEL]["ns/op"]["median"] / 1e3)
 
 
