@@ -14,6 +14,8 @@ import nox
 ROOT = Path(__file__).parent
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 PYTHONS = [found[1] for each in PROJECT["classifiers"] if (found := re.fullmatch(r".*:: (3\.\d+)", each))]
+# Those that a user installs; their floors are tested as well.
+EXTRAS = ("asyncio", "cli", "metrics")
 # What reads the code and does not run it.
 LINTERS = {"codespell", "import-linter", "mypy", "nox", "pyright", "ruff", "sortedcontainers-stubs", "types-PyYAML"}
 
@@ -42,7 +44,7 @@ def run_tests(session: nox.Session, pins: list[str]) -> None:
     constraints.write_text("\n".join(pins))
     needed = [each for each in PROJECT["optional-dependencies"]["dev"] if name_of(each) not in LINTERS]
     tools = [each for each in needed if name_of(each) != PROJECT["name"]]
-    session.install("--constraint", str(constraints), f"{wheel}[asyncio,cli,metrics]", *tools)
+    session.install("--constraint", str(constraints), f"{wheel}[{','.join(EXTRAS)}]", *tools)
     # As an editable checkout stands: behind the wheel, for what the tests share.
     packages = session.run_install(
         "python", "-c", "import sysconfig; print(sysconfig.get_path('purelib'))", silent=True
@@ -63,4 +65,5 @@ def tests(session: nox.Session) -> None:
 @nox.session(python=PYTHONS[0])
 def lowest(session: nox.Session) -> None:
     """Run the tests with the lowest versions that the wheel claims to work with."""
-    run_tests(session, lowest_of(PROJECT["dependencies"]))
+    extras = PROJECT["optional-dependencies"]
+    run_tests(session, lowest_of([*PROJECT["dependencies"], *(each for name in EXTRAS for each in extras[name])]))

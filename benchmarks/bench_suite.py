@@ -17,12 +17,15 @@ import random
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
+import msgspec
 import pytest
 
 from benchmarks.bench_put import parsed_anew
 from benchmarks.named import ANCHORS, HUGE, OTHERS, SIZES, Workload, indexed_labels, questions
 from benchmarks.subjects import SUBJECTS, DictAndScan, Kindex, Sqlite, key_of
-from kindex import LabelIndexer, SelectorIndexer, Store, forecast
+from kindex import FieldIndexer, LabelIndexer, SelectorIndexer, Store, forecast
+from kindex.answers import REMEMBERED
+from kindex.decoding import LazyDecoder
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -158,6 +161,22 @@ def bench_select(benchmark: BenchmarkFixture, filled: Filled, name: str) -> None
     answer = filled.subject.query(asked(filled, name))
     note(benchmark, filled, f"select: {name}")
     benchmark.extra_info["answer"] = len(benchmark(answer))
+
+
+@pytest.mark.parametrize(("kept", "remembered"), [("dicts", False), ("LazyObjects", True), ("LazyObjects", False)])
+def bench_select_otherwise(benchmark: BenchmarkFixture, filled: Filled, kept: str, *, remembered: bool) -> None:
+    """One label, where nothing is known of the time before, or the objects are LazyObjects."""
+    if filled.note["workload"] not in map(str, ANCHORS):
+        pytest.skip("the anchors tell it")
+    room = REMEMBERED if remembered else 0
+    store: Store[Any] = Store(indexers=[LabelIndexer(filled.labels[0])], remember_bytes=room)
+    decode = LazyDecoder().decode
+    store.replace(filled.pods if kept == "dicts" else [decode(msgspec.json.encode(pod)) for pod in filled.pods])
+    gc.collect()
+    parts = ["select: 1 label", *(["LazyObjects"] if kept != "dicts" else []), *([] if remembered else ["asked once"])]
+    note(benchmark, filled, ", ".join(parts))
+    selector = asked(filled, "1 label").selector
+    benchmark.extra_info["answer"] = len(benchmark(store.select, label_selector=selector))
 
 
 @pytest.mark.parametrize("name", QUESTIONS[:3])
@@ -348,6 +367,21 @@ def bench_first_list(benchmark: BenchmarkFixture, filled: Filled) -> None:
     subject.close()
 
 
+@pytest.mark.parametrize("late", ["label", "field"])
+def bench_late_index(benchmark: BenchmarkFixture, filled: Filled, late: str) -> None:
+    """Add an index to a store that is full; a figure is for all."""
+    store: Store[RawObject] = Store(name="pods")
+    store.replace(filled.pods)
+    indexer = LabelIndexer(filled.labels[0]) if late == "label" else FieldIndexer("spec.nodeName")
+
+    def without() -> None:
+        if indexer.name in store.index_names:
+            store.remove_indexer(indexer.name)
+
+    note(benchmark, filled, f"late index: {late}")
+    benchmark.pedantic(store.add_indexers, args=(indexer,), setup=without, rounds=5)
+
+
 def bench_relist(benchmark: BenchmarkFixture, filled: Filled) -> None:
     """Another list, in which one of a hundred has a new resource version and another label; a figure is for all."""
     key = filled.labels[0]
@@ -371,6 +405,7 @@ def bench_relist(benchmark: BenchmarkFixture, filled: Filled) -> None:
 ONLY_KINDEX = {
     each.__name__
     for each in (
+        bench_select_otherwise,
         bench_scan,
         bench_explain,
         bench_tally,
@@ -379,6 +414,7 @@ ONLY_KINDEX = {
         bench_forecast,
         bench_reverse,
         bench_transaction,
+        bench_late_index,
         bench_relist,
     )
 }

@@ -9,12 +9,14 @@ from typing import TYPE_CHECKING
 import attrs
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
 COLOURS = ("#0b62a4", "#d1495b", "#2e8b57", "#8d6a9f", "#c77d0a", "#555555")
 WIDTH, HEIGHT = 640, 380
-LEFT, RIGHT, TOP, BOTTOM = 74, 20, 34, 48
+LEFT, RIGHT, TOP, BOTTOM = 74, 30, 34, 48
 LINE = 17
+# What a character of the texts is wide, on average.
+CHARACTER = 6.2
 _TEXT = 'font-family="Helvetica, Arial, sans-serif" font-size="12" fill="#222"'
 
 
@@ -72,33 +74,42 @@ def curves(title: str, across: str, up: str, drawn: Sequence[Curve]) -> str:
     return _drawing(title, height, parts)
 
 
-def bars(title: str, names: tuple[str, str], drawn: Sequence[Bar]) -> str:
-    """Draw two bars for each thing, over a logarithmic axis of microseconds."""
-    left, row = 330, 34
-    height = TOP + row * len(drawn) + 64
+def bars(title: str, names: tuple[str, str], groups: Mapping[str, Sequence[Bar]]) -> str:
+    """Draw two bars for each thing, under the heading of its group, over a logarithmic axis of time."""
+    drawn = [bar for group in groups.values() for bar in group]
+    left = 24 + ceil(CHARACTER * max(len(bar.name) for bar in drawn))
+    row, heading = 30, 24
     values = [value for bar in drawn for value in (bar.value, bar.other)]
     low = floor(log10(min(values)))
     high = max(low + 1, ceil(log10(max(values))))
+    decade = (WIDTH - left - RIGHT) / (high - low)
+    end = TOP + row * len(drawn) + heading * len(groups)
 
     def x_of(value: float) -> float:
-        return left + (log10(value) - low) / (high - low) * (WIDTH - left - RIGHT)
+        return left + (log10(value) - low) * decade
 
-    end = TOP + row * len(drawn)
     parts = [_text(10, 20, title, bold=True)]
+    labelled = range(low, high + 1, ceil(CHARACTER * len("100 µs ") / decade))
     for power in range(low, high + 1):
         x = x_of(10.0**power)
-        parts += [_line(x, TOP, x, end, "#ddd"), _text(x, end + 16, _number(10.0**power), anchor="middle")]
-    for number, bar in enumerate(drawn):
-        y = TOP + row * number
-        parts.append(_text(left - 8, y + 20, bar.name, anchor="end"))
-        for offset, value, colour in ((5, bar.value, COLOURS[0]), (17, bar.other, COLOURS[1])):
-            width = max(1.0, x_of(value) - left)
-            parts.append(f'<rect x="{left}" y="{y + offset}" width="{width:.1f}" height="11" fill="{colour}"/>')
+        parts.append(_line(x, TOP, x, end, "#ddd"))
+        if power in labelled:
+            parts.append(_text(x, end + 16, _time(power), anchor="middle"))
+    y = TOP
+    for group, inside in groups.items():
+        parts.append(_text(10, y + 18, group, bold=True))
+        y += heading
+        for bar in inside:
+            parts.append(_text(left - 8, y + 18, bar.name, anchor="end"))
+            for offset, value, colour in ((3, bar.value, COLOURS[0]), (15, bar.other, COLOURS[1])):
+                width = max(1.0, x_of(value) - left)
+                parts.append(f'<rect x="{left}" y="{y + offset}" width="{width:.1f}" height="11" fill="{colour}"/>')
+            y += row
     for number, name in enumerate(names):
         x = 10 + 220 * number
         parts.append(f'<rect x="{x}" y="{end + 34}" width="12" height="11" fill="{COLOURS[number]}"/>')
         parts.append(_text(x + 18, end + 44, name))
-    return _drawing(title, height, parts)
+    return _drawing(title, end + 64, parts)
 
 
 def _drawing(title: str, height: int, parts: list[str]) -> str:
@@ -118,3 +129,11 @@ def _line(x: float, y: float, to_x: float, to_y: float, colour: str, *, width: i
 
 def _number(value: float) -> str:
     return f"{value:,.0f}" if value >= 1 else f"{value:g}"
+
+
+def _time(power: int) -> str:
+    """Write a power of ten of microseconds: ``10 ns``, ``1 s``."""
+    for unit, exponent in (("s", 6), ("ms", 3), ("µs", 0)):
+        if power >= exponent:
+            return f"{10 ** (power - exponent):,} {unit}"
+    return f"{10.0 ** (power + 3):g} ns"

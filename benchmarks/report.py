@@ -44,8 +44,9 @@ HEAD = """\
 * **Your machine.** Medians of one machine, which others used as well; compare within one table, and not two runs.
 * **Threads.** One thread asks and writes here. What threads make each other wait is in [threads.md](threads.md): a
   program that computes all the time waits for Python's lock, however fast the store is.
-* **A cold start of every question.** A question is asked over and over: how it is understood is kept, and what it
-  touches is in the processor's caches. "after a change" under [growth](#growth) is a little colder. Keys of `get` and
+* **A cold start of every question.** A question is asked over and over: how it is understood is kept, how a large
+  answer is copied out too ("asked once" is without that), and what it touches is in the processor's caches. "after a
+  change" under [growth](#growth) is a little colder. Keys of `get` and
   of writes are drawn at random.
 * **Large objects.** These have one kilobyte at most. An answer holds references, so its cost does not change; a list's
   does, and is under [informers](#informers) where it was measured.
@@ -67,10 +68,11 @@ CLIENT_GO_HEAD = {
     True: "Both ran on one machine ({machine}).\n",
 }
 CLIENT_GO_NOTES = """\
-{source}; 150,000 pods, ten labels. Its index is of namespace and label together, so with a hundred namespaces the
-question names one. Two and three labels are looked up by one and filtered by the others, as its users have to. Its
-`get` asks one key over and over, kindex is asked for keys at random; its additions and deletions go round 20,000 pods.
-kindex keeps an index of nodes and one of owners up to date as well. client-go's pods are structs, which a scan walks.
+Microseconds. {source}; 150,000 pods, ten labels. Its index is of namespace and label together, so with a hundred
+namespaces the question names one. Two and three labels are looked up by one and filtered by the others, as its users
+have to. Its `get` asks one key over and over, kindex is asked for keys at random; its additions and deletions go round
+20,000 pods. kindex keeps an index of nodes and one of owners up to date as well. client-go's pods are structs, which a
+scan walks.
 """
 
 
@@ -156,8 +158,9 @@ def losses(rows: list[Row], client_go: Figures) -> str:
         [[*cells, times(slower), str(count)] for slower, count, cells in worst.values()],
     )
     about = (
-        "Every operation that is more than 5 % slower than client-go's, or than the best of the other subjects, in the"
-        " workload where that is worst, and in how many it is so at all. All figures are further below."
+        "Microseconds. Every operation that is more than 5 % slower than client-go's, or than the best of the other"
+        " subjects, in the workload where that is worst, and in how many it is so at all. All figures are further"
+        " below."
         " A dict without an index is cheaper to write and to fill, and to ask for one key: that is what indexes cost."
     )
     return f"## Where kindex loses\n\n{about}\n\n{body}"
@@ -179,13 +182,12 @@ def beside_client_go(rows: list[Row], client_go: Figures, made: dict[str, str]) 
         ]
         for row, figure, faster in compared
     ]
-    drawn = [
-        Bar(f"{row['operation']}; {row['workload']}", row["median_us"], figure.us)
-        for row, figure, _ in compared
-        if row["workload"] in (str(ANCHORS[0]), str(ANCHORS[3]))
-    ]
+    groups: dict[str, list[Bar]] = {}
+    for row, figure, _ in compared:
+        if row["workload"] in (str(ANCHORS[0]), str(ANCHORS[3])):
+            groups.setdefault(row["workload"], []).append(Bar(row["operation"], row["median_us"], figure.us))
     names = ("kindex", "client-go" if client_go.beside else "client-go, another machine")
-    made[f"{PLOTS}/client-go.svg"] = bars("One operation on 150,000 pods, microseconds", names, drawn)
+    made[f"{PLOTS}/client-go.svg"] = bars("Time of one operation on 150,000 pods", names, groups)
     return "\n".join(
         [
             "## Beside client-go\n",
@@ -245,7 +247,9 @@ def by_workload(rows: list[Row]) -> str:
         figures = [one(own, workload=name, operation=operation) for name in columns]
         body.append([operation, *(f"{us(row['median_us'])}{_answer(row)}" if row else "" for row in figures)])
     head = ["", *(f"{name} ({sizes[name]:,})" for name in columns)]
-    return f"## Other shapes\n\nkindex alone; medians, and the size of the answer.\n\n{table(head, body)}"
+    return (
+        f"## Other shapes\n\nkindex alone; medians in microseconds, and the size of the answer.\n\n{table(head, body)}"
+    )
 
 
 def _answer(row: Row) -> str:
@@ -257,7 +261,7 @@ GROWTH_HEAD = """\
 
 One thing grows, all else stays: 20,000 objects with five labels, unless they are what grows. The power is that of the
 curve which fits best, *cost ~ size ^ power*: at 0 the cost does not depend on what grows, at 1 it doubles with it. With
-so few points, of a shared machine, it is worth one digit.
+so few points, of a shared machine, it is worth one digit. Figures are microseconds.
 """
 
 

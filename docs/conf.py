@@ -18,6 +18,9 @@ html_theme = "furo"
 html_title = f"kindex {release}"
 html_copy_source = False
 html_show_sphinx = False
+html_show_copyright = False
+html_static_path = ["_static"]
+html_css_files = ["kindex.css"]
 
 # Pages are read on a forge as well: their links are those of files and headings there.
 myst_heading_anchors = 4

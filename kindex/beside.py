@@ -9,24 +9,26 @@ from __future__ import annotations
 import logging
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
+from kindex.column_index import filed
 from kindex.errors import IndexFunctionError
 from kindex.families import FamilyIndex
 from kindex.generation import Entry, Generation, admit_columns, admit_one_type
 from kindex.indexers.labels import LabelKey
 from kindex.indexers.sorted import SortedIndexer
-from kindex.indexes import filed
 from kindex.limits import alone, breaches, drop, too_much
-from kindex.schema import Schema, parts_of
+from kindex.schema import Schema, built, parts_of
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
 
+    from kindex.column_index import ColumnIndex, Twins
     from kindex.core import Core
     from kindex.families import Index
     from kindex.indexers.base import AnyIndexer
-    from kindex.indexes import ColumnIndex, MapIndex, SortedIndex
     from kindex.keys import ObjectKey
+    from kindex.map_index import MapIndex
     from kindex.schema import Family, Identity, Spot
+    from kindex.sorted_index import SortedIndex
     from kindex.values import Filing
 
 T = TypeVar("T")
@@ -80,7 +82,7 @@ def _added(core: Core[T], late: Schema[T]) -> bool:
             keys, objects = start.slots.keys.copy(), start.slots.objects.copy()
             taken = list(start.slots.slot_of.values())
             core.journals.append(journal)
-        complete = _shorn(_built(late, keys, objects, taken), grown.dropped)
+        complete = _shorn(_built(late, wanted, keys, objects, taken), grown.dropped)
         places = {identity: grown.order.index(identity) for identity in wanted}
         broken = breaches(grown, _with(start.indexes, {places[identity]: complete[identity] for identity in wanted}))
         if broken:
@@ -127,26 +129,39 @@ def _with(indexes: Sequence[Index], others: Mapping[int, Index]) -> list[Index]:
 
 
 def _built(
-    late: Schema[T], keys: Sequence[ObjectKey | None], objects: Sequence[T | None], taken: Iterable[int]
+    late: Schema[T],
+    wanted: Sequence[Identity],
+    keys: Sequence[ObjectKey | None],
+    objects: Sequence[T | None],
+    taken: Iterable[int],
 ) -> dict[Identity, Index]:
-    """Build the indexes of *late* over slots 0, 1, 2 ..., some of which are free. Runs index functions.
+    """Build the *wanted* indexes of *late* over slots 0, 1, 2 ..., some of which are free. Runs index functions.
 
     Where they hold a slot that is *taken*, it is this int object.
     """
     live = [slot for slot, key in enumerate(keys) if key is not None]
-    columns = late.columns(
-        cast("list[ObjectKey]", [keys[slot] for slot in live]), cast("list[T]", [objects[slot] for slot in live])
-    )
-    admit_columns(late, [cast("ObjectKey", keys[slot]) for slot in live], columns)
-    if len(live) < len(keys):
+    some_free = len(live) < len(keys)
+    if some_free:
+        keys_there, objects_there = [keys[slot] for slot in live], [objects[slot] for slot in live]
+    else:
+        keys_there, objects_there = list(keys), list(objects)
+    columns = late.columns(cast("list[ObjectKey]", keys_there), cast("list[T]", objects_there))
+    admit_columns(late, cast("list[ObjectKey]", keys_there), columns)
+    if some_free:
         spread = [[blank] * len(keys) for blank in late.blank()]
         for wide, column in zip(spread, columns, strict=True):
             for slot, filing in zip(live, column, strict=True):
                 wide[slot] = filing
         columns = spread
-    own = dict(zip(taken, taken, strict=True))
-    slots = list(map(own.get, range(len(keys)), range(len(keys))))
-    return dict(zip(late.order, late.build(columns, slots), strict=True))
+    slots = list(range(len(keys)))
+    for slot in taken:
+        slots[slot] = slot
+    twins: Twins = {}
+    return {
+        identity: built(identity, column, slots, twins)
+        for identity, column in zip(late.order, columns, strict=True)
+        if identity in wanted
+    }
 
 
 def _shorn(indexes: dict[Identity, Index], dropped: Collection[Identity]) -> dict[Identity, Index]:
@@ -247,7 +262,7 @@ def readmit(core: Core[T], identity: Identity, *, asked: bool) -> str | None:
                 core.journals.append(journal)
             indexes = {}
             for spot in spots:
-                index = cast("MapIndex | ColumnIndex", _built(late, keys, objects, taken)[identity])
+                index = cast("MapIndex | ColumnIndex", _built(late, [identity], keys, objects, taken)[identity])
                 reason = too_much(back, before.indexes, spot, index, asked=asked)
                 if reason is not None:
                     return reason

@@ -25,6 +25,7 @@ from weakref import ref
 
 import msgspec
 
+from kindex.answers import REMEMBERED
 from kindex.errors import InCommitError, ScopeError
 from kindex.forks import survive_forks
 from kindex.generation import Generation
@@ -157,6 +158,7 @@ class Core(Generic[T]):
         scope: str | None,
         scan: Scan,
         budget: Budget | None = None,
+        remember_bytes: int = REMEMBERED,
         on_budget: Literal["raise"] | Callable[[Drop], object] | None = None,
     ) -> None:
         self.name = name
@@ -165,7 +167,8 @@ class Core(Generic[T]):
         self.scan: Scan = scan
         self.lock = threading.RLock()
         self.lock_times: LockTimes | None = None
-        self.generation: Generation[T] = _empty(Schema(indexers, budget=budget, store=name))
+        schema = Schema(indexers, budget=budget, remember_bytes=remember_bytes, store=name)
+        self.generation: Generation[T] = _empty(schema)
         self.on_budget = on_budget
         self.drops = 0
         self.writes_since_drop = 0

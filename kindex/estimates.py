@@ -125,8 +125,11 @@ class Estimate:
         self._in_order = in_order
         self._beside_bytes = beside_bytes
         self._key_bytes = sum(map(key_bytes, self._counts)) / max(1, len(self._counts))
-        several = sum(tuple_bytes(len(filing)) for filing in filings if type(filing) is Several and filing)
-        self._filing_bytes = several / drawn.share
+        # Objects with the same several values share one tuple of them, so these are counted as values are.
+        sets = Counter(filing for filing in filings if type(filing) is Several and filing)
+        mean = sum(tuple_bytes(len(each)) for each in sets) / max(1, len(sets))
+        different = min(Frequencies.of(sets.values(), drawn.share).values(), sets.total() / drawn.share)
+        self._filing_bytes = mean * different
         often = [(value, count) for value, count in self._counts.items() if count >= _OFTEN]
         self._often = [self._often_posting(value, count) for value, count in often]
         between = [

@@ -75,10 +75,10 @@ class Plan:
         return attrs.asdict(self)
 
     def __str__(self) -> str:
-        lines = [f"{self.returned} of {self.objects} objects in store {self.store!r}"]
+        lines = [f"{self.returned:,} of {self.objects:,} objects in store {self.store!r}"]
         for number, step in enumerate(self.steps, 1):
             index = f"  [index {step.index}]" if step.index else ""
-            lines.append(f"  {number}. {_VERBS[step.kind]} {step.what}{index}: {_estimated(step)}, {step.left} left")
+            lines.append(f"  {number}. {_VERBS[step.kind]} {step.what}{index}: {_estimated(step)}, {step.left:,} left")
         if not self.steps:
             lines.append("  every object, as asked")
         lines.append(f"  {self._verdict()}")
@@ -88,8 +88,8 @@ class Plan:
     def _verdict(self) -> str:
         if self.scans:
             unanswered = ", ".join(step.what for step in self.steps if step.kind == "check")
-            return f"a scan: looked at {self.scanned} objects; no index answers {unanswered}"
-        return f"no scan: a selector was evaluated on {self.scanned} objects"
+            return f"a scan: looked at {self.scanned:,} objects; no index answers {unanswered}"
+        return f"no scan: a selector was evaluated on {self.scanned:,} objects"
 
 
 _VERBS = {"index": "take", "subtract": "keep", "add": "add", "check": "check", "where": "where"}
@@ -97,6 +97,6 @@ _VERBS = {"index": "take", "subtract": "keep", "add": "add", "check": "check", "
 
 def _estimated(step: PlanStep) -> str:
     if step.kind in ("check", "where"):
-        return f"{step.estimate} looked at"
-    looked_at = f"{step.candidates} candidates, {step.evaluated} evaluated, " if step.candidates else ""
-    return f"{looked_at}at most {step.estimate}{' fewer' if step.kind == 'subtract' else ''}"
+        return f"{step.estimate:,} looked at"
+    looked_at = f"{step.candidates:,} candidates, {step.evaluated:,} evaluated, " if step.candidates else ""
+    return f"{looked_at}at most {step.estimate:,}{' fewer' if step.kind == 'subtract' else ''}"

@@ -5,7 +5,8 @@ from __future__ import annotations
 from array import array
 from typing import TYPE_CHECKING, TypeAlias, cast
 
-from kindex.indexes import ColumnIndex, MapIndex, filed
+from kindex.column_index import ColumnIndex, filed
+from kindex.map_index import MapIndex
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

@@ -7,14 +7,18 @@ from operator import le
 from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
 
 import msgspec
+from pyroaring import BitMap
 
+from kindex.answers import LARGE, Answers
+from kindex.column_index import ColumnFull, ColumnIndex, filed
 from kindex.errors import IndexValueError
 from kindex.families import FamilyIndex
 from kindex.indexers.base import Indexer
-from kindex.indexes import NO_INDEX, ColumnFull, ColumnIndex, MapIndex, SortedIndex, filed
+from kindex.map_index import NO_INDEX, MapIndex
 from kindex.postings import slots_in
 from kindex.schema import NAMESPACE
 from kindex.slots import SlotTable
+from kindex.sorted_index import SortedIndex
 from kindex.values import SKIPPED, decoded, keys_in, ordering
 
 if TYPE_CHECKING:
@@ -53,7 +57,7 @@ class Generation(Generic[T]):
     the state (a first list, a late index, a table that became sparse) builds another generation beside and swaps it in.
     """
 
-    __slots__ = ("_reserved", "indexes", "resource_versions", "revision", "schema", "slots")
+    __slots__ = ("_reserved", "answers", "indexes", "resource_versions", "revision", "schema", "slots")
 
     def __init__(
         self,
@@ -62,12 +66,14 @@ class Generation(Generic[T]):
         indexes: list[Index],
         revision: int = 0,
         resource_versions: dict[str | None, str] | None = None,
+        answers: Answers | None = None,
     ) -> None:
         self.schema = schema
         self.slots = slots
         self.indexes = indexes
         self.revision = revision
         self._reserved = slots.capacity
+        self.answers = Answers(schema.remember_bytes) if answers is None else answers
         self.resource_versions = {} if resource_versions is None else resource_versions
 
     @classmethod
@@ -103,8 +109,8 @@ class Generation(Generic[T]):
         place, member = spot
         index = self.indexes[place]
         if type(index) is FamilyIndex:
-            return index.members.get(cast("str", member), NO_INDEX)
-        return cast("MapIndex | ColumnIndex", index)
+            return index.members.get(member, NO_INDEX)  # type: ignore[arg-type]  # in a family there is one
+        return index  # type: ignore[return-value]  # no cast: this is the way of every query
 
     def changes(self, slot: int, filings: Filings) -> Sequence[tuple[int, Any]]:
         """List the indexes in which *slot* is to be moved, with the new filing."""
@@ -125,7 +131,8 @@ class Generation(Generic[T]):
 
     def cleared(self, slot: int) -> Sequence[tuple[int, Any]]:
         """List the indexes in which *slot* is filed, with the filing of a slot that holds nothing."""
-        return self.changes(slot, self.schema.blank())
+        pairs = zip(self.indexes, self.schema.blank(), strict=True)
+        return [(place, blank) for place, (index, blank) in enumerate(pairs) if index.filing(slot) != blank]
 
     def filings(self, slot: int) -> Filings:
         """Tell where *slot* is filed in each index."""
@@ -156,7 +163,8 @@ class Generation(Generic[T]):
             indexes[place] = index
         for index in indexes:
             index.reserve(self.slots.capacity)
-        return Generation(schema, self.slots, indexes, self.revision, self.resource_versions)
+        self.answers.clear()  # shared, since indexes are; those of an index that has gone would stay
+        return Generation(schema, self.slots, indexes, self.revision, self.resource_versions, self.answers)
 
     def apply(self, entries: Iterable[Entry]) -> None:
         """Bring the state to what *entries* say. May be done again, from the first one, after an interruption."""
@@ -212,7 +220,7 @@ class Generation(Generic[T]):
 
     def at(self, posting: Posting | None) -> list[T]:
         """Copy references to the objects in the slots of *posting*."""
-        objects = cast("list[T]", self.slots.objects)
+        objects: list[T] = self.slots.objects  # type: ignore[assignment]  # in these slots there are some
         if posting is None:
             return []
         if isinstance(posting, int):
@@ -221,7 +229,11 @@ class Generation(Generic[T]):
 
     def objects_of(self, program: Program) -> list[T]:
         """Copy references to the objects that *program* leaves."""
-        return self.held() if program.takes_all else self.at(program.narrowed(self))
+        if program.takes_all:
+            return self.held()
+        posting = program.narrowed(self)
+        getter = self._getter(program, posting)
+        return self.at(posting) if getter is None else list(getter(self.slots.objects))
 
     def found(
         self, program: Program, limit: int | None, spot: Spot | None, trace: list[Narrowing] | None
@@ -230,10 +242,22 @@ class Generation(Generic[T]):
         table = self.slots
         if program.takes_all and limit is None and spot is None and not table.free:
             return cast("list[ObjectKey]", table.keys.copy()), cast("list[T]", table.objects.copy()), []
-        slots = list(islice(slots_in(program.narrowed(self, trace)), limit))
+        posting = program.narrowed(self, trace)
+        if limit is None and spot is None:
+            getter = self._getter(program, posting)
+            if getter is not None:
+                return list(getter(table.keys)), list(getter(table.objects)), []
+        slots = list(islice(slots_in(posting), limit))
         keys = cast("list[ObjectKey]", list(map(table.keys.__getitem__, slots)))
         objects = cast("list[T]", list(map(table.objects.__getitem__, slots)))
         return keys, objects, [] if spot is None else self.index_at(spot).filings(slots)
+
+    def _getter(self, program: Program, posting: Posting | None) -> Callable[[Any], tuple[Any, ...]] | None:
+        """Give what copies the items at the slots of *posting*, where this answer of *program* is remembered."""
+        if program.stored_at is None or type(posting) is not BitMap or len(posting) < LARGE:
+            return None
+        self.index_at(program.stored_at).answers = self.answers
+        return self.answers.getter(posting)
 
     def counted(self, program: Program) -> int:
         """Count the objects that *program* leaves."""
@@ -256,6 +280,7 @@ class Generation(Generic[T]):
     def _check(self) -> None:
         """Assert the invariants."""
         self.slots._check()  # noqa: SLF001 - its own checker
+        self.answers._check()  # noqa: SLF001 - its own checker
         live = self.slots.live()
         assert len(self.indexes) == len(self.schema.order)
         for index in self.indexes:

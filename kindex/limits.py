@@ -17,12 +17,13 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 import attrs
 
 from kindex.budgets import Drop
+from kindex.column_index import ColumnIndex
 from kindex.errors import BudgetExceededError
 from kindex.families import FamilyIndex
 from kindex.footprints import dict_bytes, ids_bytes, shallow_bytes
 from kindex.indexers.base import Indexer
 from kindex.indexers.labels import LabelIndexer, LabelKey
-from kindex.indexes import NO_INDEX, ColumnIndex, MapIndex
+from kindex.map_index import NO_INDEX, MapIndex
 from kindex.postings import size
 from kindex.prices import key_bytes, measured, tuple_bytes
 from kindex.schema import Family

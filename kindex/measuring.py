@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 import attrs
 from pyroaring import BitMap
 
+from kindex.column_index import ColumnIndex
 from kindex.families import FamilyIndex
 from kindex.footprints import (
     CACHED_INTS,
@@ -31,11 +32,12 @@ from kindex.footprints import (
 )
 from kindex.indexers.base import Indexer
 from kindex.indexers.labels import LabelKey
-from kindex.indexes import ColumnIndex, NoIndex, SortedIndex
 from kindex.keys import ObjectKey
 from kindex.lazy import LazyObject
+from kindex.map_index import NoIndex
 from kindex.memory import IndexMemory, IndexSize, MemoryReport
 from kindex.selector_index import SelectorIndex
+from kindex.sorted_index import SortedIndex
 from kindex.values import SKIPPED, Several
 
 if TYPE_CHECKING:
@@ -45,7 +47,7 @@ if TYPE_CHECKING:
     from kindex.families import Index
     from kindex.feed import Inbox
     from kindex.generation import Generation
-    from kindex.indexes import MapIndex
+    from kindex.map_index import MapIndex
     from kindex.schema import Identity, Schema
     from kindex.slots import SlotTable
     from kindex.snapshots import Past
@@ -71,6 +73,7 @@ def measure(core: Core[Any]) -> MemoryReport:
         slots = generation.slots
         placed = list(zip(generation.schema.order, generation.indexes, strict=True))
         grown = _over_allocated(slots.keys)
+        remembered = generation.answers.size_bytes
     schema = generation.schema
     indexes = tuple(
         attrs.evolve(_counted(core, name, kind, index, grown=grown), budget=_budgets_of(schema, place))
@@ -87,6 +90,7 @@ def measure(core: Core[Any]) -> MemoryReport:
         slot_bytes,
         slot_text,
         indexes,
+        remembered,
         snapshots=len(pasts),
         snapshot_bytes=sum(_past_counted(core, past, generation) for past in pasts),
         followers=followers,
@@ -314,13 +318,16 @@ def _row_of(name: str, kind: str, tally: _Tally, moves: int) -> IndexMemory:
 
 
 def _several_bytes(core: Core[Any], index: MapIndex) -> int:
-    """Count the tuples of objects that have several values."""
+    """Count the tuples of objects that have several values; some objects share one."""
+    counted: set[int] = set()
     total = 0
     for start in range(0, len(index.filed), _LONG_SLICE):
         with core.lock:
             some = index.filed[start : start + _LONG_SLICE]
         if Several in set(map(type, some)):
-            total += sum(shallow_bytes(filing) for filing in some if type(filing) is Several and filing is not SKIPPED)
+            tuples = {id(each): each for each in some if type(each) is Several and each is not SKIPPED}
+            total += sum(shallow_bytes(each) for number, each in tuples.items() if number not in counted)
+            counted.update(tuples)
     return total
 
 

@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from pyroaring import BitMap
 
-from kindex.indexes import ColumnIndex, MapIndex
+from kindex.column_index import ColumnIndex
 from kindex.keys import ObjectKey
+from kindex.map_index import MapIndex
 from kindex.postings import Posting, both, either, normal, size, slots_in, without
 from kindex.schema import NAMESPACE
 from kindex.values import keys_in

@@ -15,6 +15,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator
 from itertools import chain
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, cast
 
+from kindex.column_index import ColumnIndex
 from kindex.errors import QueryError, UnknownIndexError
 from kindex.indexers.fields import FieldIndexer
 from kindex.indexers.labels import LABELS, LabelKey
@@ -34,7 +35,7 @@ from kindex.indexers.terms import (
     asks_edge,
     settled_among,
 )
-from kindex.indexes import ColumnIndex, MapIndex, SortedIndex
+from kindex.map_index import MapIndex
 from kindex.objects import labels_of
 from kindex.operations import (
     FEW,
@@ -56,6 +57,7 @@ from kindex.scans import LabelCheck
 from kindex.schema import NAMESPACE
 from kindex.selectors import FieldRequirement, FieldSelector, LabelSelector, Requirement
 from kindex.shapes import ON_NAMESPACE, Condition, conditions_of, on_label
+from kindex.sorted_index import SortedIndex
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -102,10 +104,22 @@ class Program:
     """A compiled query: operations on postings, and checks on the objects that they leave.
 
     It belongs to the schema that it was compiled for. ``only`` is the operation of a program that has just one, and no
-    more: the commonest query, with a way of its own.
+    more: the commonest query, with a way of its own. ``stored_at`` is the index whose posting is then the answer as it
+    stands there, if no more is to be done for it.
     """
 
-    __slots__ = ("_asked", "_looked_up", "asks_edge", "checks", "excluding", "only", "selecting", "test", "tests")
+    __slots__ = (
+        "_asked",
+        "_looked_up",
+        "asks_edge",
+        "checks",
+        "excluding",
+        "only",
+        "selecting",
+        "stored_at",
+        "test",
+        "tests",
+    )
 
     def __init__(self, operations: Iterable[Operation], checks: list[Check]) -> None:
         operations = list(operations)
@@ -116,6 +130,8 @@ class Program:
         self.test = _all_of(self.tests)
         self.asks_edge = any(check.edge is not None for check in checks)
         self.only = operations[0] if len(operations) == len(self.selecting) == 1 else None
+        plain = isinstance(self.only, Filed) and len(self.only.keys) == 1
+        self.stored_at = cast("Filed", self.only).spot if plain else None
         # Otherwise the smallest comes first, since it may make the others needless.
         self._looked_up = all(isinstance(each, Filed) and len(each.keys) == 1 for each in self.selecting)
         self._asked: tuple[tuple[Condition, ...], tuple[Condition, ...]] | None = None
@@ -211,7 +227,7 @@ def program_of(
     except TypeError:  # a dict or a list cannot be looked up
         known = None
     if known is not None:
-        return cast("Program", known)
+        return known  # type: ignore[no-any-return]
     names = names_of(namespace)
     labels = None if label_selector is None else LabelSelector.of(label_selector)
     fields = None if field_selector is None else FieldSelector.of(field_selector)  # type: ignore[arg-type]  # it checks

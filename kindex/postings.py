@@ -35,7 +35,7 @@ def removing(posting: Posting | None, slot: int) -> Posting | None:
     if posting is None or isinstance(posting, int):
         return None if posting == slot else posting
     posting.discard(slot)
-    return normal(posting)
+    return posting if len(posting) > 1 else normal(posting)
 
 
 def normal(slots: BitMap) -> Posting | None:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import attrs
 
+from kindex.column_index import ColumnIndex
 from kindex.footprints import (
     BITMAP_BYTES,
     PAIR_BYTES,
@@ -23,14 +24,14 @@ from kindex.footprints import (
     posting_bytes,
     shallow_bytes,
 )
-from kindex.indexes import ColumnIndex, SortedIndex
 from kindex.selector_index import SelectorIndex
+from kindex.sorted_index import SortedIndex
 from kindex.values import SKIPPED, Several
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from kindex.indexes import MapIndex
+    from kindex.map_index import MapIndex
     from kindex.values import Filing, ValueKey
 
 CONTAINER: Final = 1 << 16
@@ -85,7 +86,7 @@ class Outline:
         columnar: whether it may be a column, as those of label keys and of the namespace.
         in_order: whether the values are kept in order too.
         key_bytes: the mean over the values of what the index makes to file each, where that is no text.
-        filing_bytes: of all the objects that hold the several values of one slot.
+        filing_bytes: of all the tuples that hold the several values of slots.
         beside_bytes: the mean over the values of what stands beside the postings, as parsed selectors do.
     """
 
@@ -165,8 +166,8 @@ def measured(index: MapIndex | ColumnIndex) -> tuple[int, int]:
         forward += round(len(index.forward) * _IN_ORDER)
     if isinstance(index, SelectorIndex):
         forward += index.beside_bytes()
-    several = sum(shallow_bytes(filing) for filing in index.filed if type(filing) is Several and filing)
-    return forward, shallow_bytes(index.filed) + several
+    several = {id(filing): filing for filing in index.filed if type(filing) is Several and filing}
+    return forward, shallow_bytes(index.filed) + sum(map(shallow_bytes, several.values()))
 
 
 _UPPER: Final = 1.04
@@ -197,7 +198,7 @@ def built_bytes(column: Sequence[Filing], *, columnar: bool) -> tuple[int, int]:
         if filing == SKIPPED:
             absent += times
             continue
-        filing_bytes += times * tuple_bytes(len(filing))
+        filing_bytes += tuple_bytes(len(filing))
         for key in filing:
             counts[key] += times
     containers = max(1, ceil(len(column) / CONTAINER))

@@ -146,6 +146,21 @@ class Query(Generic[T]):
         judge(self.core, program, scanned, matched, scan)
         return chosen
 
+    def keys(self, limit: int | None, scan: Scan | None) -> list[ObjectKey] | None:
+        """Give the keys of what answers, in no order; None when objects must be looked at."""
+        _check_cut(None, limit)
+        check_scan(scan)
+        schema = self.core.generation.schema
+        if program_of(schema, self.terms, self.namespace, self.labels, self.fields).test is not None:
+            return None
+        watch = Watch(self.core) if self.core.watchers else None
+        program, keys, _, _, _ = self._found(None, limit, None, watch)
+        if program.test is not None:  # an index has gone at this moment
+            return None
+        if watch is not None:
+            watch.tell(program, returned=len(keys))
+        return keys
+
     def plan(self, where: Where[T], order_by: Order, limit: int | None) -> Plan:
         """Answer, and tell how."""
         _check_cut(where, limit)
@@ -180,8 +195,27 @@ class Query(Generic[T]):
 
         The check is given, too: what it asks may depend on that state.
         """
-        core = self.core
         ordered, descending = _order(order_by)
+        program, keys, objects, filings, everything = self._found(ordered, limit, trace, watch)
+        pairs = list(zip(keys, objects, strict=True))
+        test = program.test_among(everything)
+        if order_by is None:
+            return program, test, pairs
+        if ordered is None:
+            return program, test, sorted(pairs, key=_key_of_pair)
+        if filings is None:  # it broke its budget: the objects are asked
+            filings = [ordered.filing_of(obj, key) for key, obj in pairs]
+        return program, test, _by_filing(pairs, filings, descending=descending)
+
+    def _found(
+        self,
+        ordered: SortedIndexer[Any, Any] | None,
+        limit: int | None,
+        trace: list[Narrowing] | None,
+        watch: Watch | None,
+    ) -> tuple[Program, list[ObjectKey], list[T], list[Filing] | None, Sequence[T]]:
+        """Give what the indexes leave: keys, objects, filings in the index to order by, and all objects if need be."""
+        core = self.core
         while True:
             schema = core.generation.schema
             program = program_of(schema, self.terms, self.namespace, self.labels, self.fields)
@@ -205,15 +239,7 @@ class Query(Generic[T]):
                 everything = generation.held() if program.asks_edge else ()
                 if watch is not None:
                     watch.look(program, generation.indexed)
-            pairs = list(zip(keys, objects, strict=True))
-            test = program.test_among(everything)
-            if order_by is None:
-                return program, test, pairs
-            if ordered is None:
-                return program, test, sorted(pairs, key=_key_of_pair)
-            if spot is None:  # it broke its budget: the objects are asked
-                filings = [ordered.filing_of(obj, key) for key, obj in pairs]
-            return program, test, _by_filing(pairs, filings, descending=descending)
+            return program, keys, objects, None if spot is None else filings, everything
 
 
 def judge(core: Readable[Any], program: Program, scanned: int, matched: int, scan: Scan | None) -> None:

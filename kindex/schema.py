@@ -11,21 +11,25 @@ from typing import TYPE_CHECKING, Any, Generic, TypeAlias, TypeVar, Union, cast
 
 import attrs
 
+from kindex.answers import REMEMBERED
+from kindex.column_index import ColumnIndex
 from kindex.errors import IndexConflictError, IndexerError, IndexFunctionError, UnknownIndexError
 from kindex.families import FamilyIndex
 from kindex.indexers.base import AnyIndexer, Indexer, NamespaceIndexer
 from kindex.indexers.labels import LabelIndexer, LabelKey
 from kindex.indexers.selecting import SelectorIndexer
 from kindex.indexers.sorted import SortedIndexer
-from kindex.indexes import NO_INDEX, ColumnIndex, MapIndex, SortedIndex
+from kindex.map_index import NO_INDEX, MapIndex
 from kindex.objects import label_text
 from kindex.paths import JsonPath, map_at
 from kindex.selector_index import SelectorIndex
+from kindex.sorted_index import SortedIndex
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from kindex.budgets import Budget, Drop
+    from kindex.column_index import Twins
     from kindex.families import Index
     from kindex.keys import ObjectKey
     from kindex.values import Filing
@@ -37,6 +41,11 @@ Filings: TypeAlias = "list[Any]"
 
 NAMESPACE = 0
 """The place of the namespace index, which every schema has first."""
+
+_AT_ONCE = 300
+"""The labels of so many objects are read together."""
+
+_TEXT = {str}
 
 
 class Family:
@@ -104,6 +113,7 @@ class Schema(Generic[T]):
         "order",
         "places",
         "programs",
+        "remember_bytes",
         "sorted_places",
         "store",
     )
@@ -113,6 +123,7 @@ class Schema(Generic[T]):
         indexers: Iterable[AnyIndexer[T]] = (),
         *,
         budget: Budget | None = None,
+        remember_bytes: int = REMEMBERED,
         hidden: frozenset[Identity] = frozenset(),
         dropped: Mapping[Identity, Drop] | None = None,
         store: str = "",
@@ -122,6 +133,7 @@ class Schema(Generic[T]):
         Args:
             indexers: the namespace indexer comes first by itself.
             budget: for all indexes together.
+            remember_bytes: what answers that are kept for the next who asks may take.
             hidden: indexes that writes keep but queries do not see: one that is added late is built beside.
             dropped: indexes that broke a budget: they keep their place, and hold nothing.
             store: its name, for errors.
@@ -180,6 +192,7 @@ class Schema(Generic[T]):
         self._functions = [None if indexer in self.dropped else indexer for indexer in functions]
         self._blanked = [place for place, identity in enumerate(identities) if identity in self.dropped]
         self.budget = budget
+        self.remember_bytes = remember_bytes
         self.limits = self._limits(budget)
         self.sorted_places = [
             (indexer, place)
@@ -246,7 +259,7 @@ class Schema(Generic[T]):
         """
         columns: list[list[Any]] = [[key.namespace or None for key in keys]]
         for group in self._label_groups:
-            columns += group.columns(list(map(group.read, objects)))
+            columns += group.columns(objects)
         columns += [[_all_labels(read(obj), deny) for obj in objects] for read, deny in self._families]
         try:
             columns += [
@@ -267,8 +280,9 @@ class Schema(Generic[T]):
 
     def build(self, columns: Sequence[Sequence[Any]], slots: Sequence[int]) -> list[Index]:
         """Build every index over the filings of slots 0, 1, 2 ...; the postings share the int objects of *slots*."""
+        twins: Twins = {}
         return [
-            NO_INDEX if identity in self.dropped else _layout(identity).build(column, slots)
+            NO_INDEX if identity in self.dropped else built(identity, column, slots, twins)
             for identity, column in zip(self.order, columns, strict=True)
         ]
 
@@ -355,6 +369,7 @@ class Schema(Generic[T]):
         return Schema(
             self.indexers if indexers is None else indexers,
             budget=self.budget,
+            remember_bytes=self.remember_bytes,
             hidden=self.hidden if hidden is None else hidden,
             dropped=self.dropped if dropped is None else dropped,
             store=self.store,
@@ -383,6 +398,12 @@ def parts_of(indexer: AnyIndexer[Any]) -> tuple[Identity, ...]:
             return (Family(indexer.path, indexer.deny),)
         return tuple(LabelKey(indexer.path, key) for key in indexer.keys)
     return (indexer,) if isinstance(indexer, Indexer) else ()
+
+
+def built(identity: Identity, column: Sequence[Any], slots: Sequence[int], twins: Twins) -> Index:
+    """Build one index; *twins* are the columns that were built with it."""
+    layout = _layout(identity)
+    return layout.build(column, slots, twins) if layout is ColumnIndex else layout.build(column, slots)
 
 
 def _layout(identity: Identity) -> type[ColumnIndex | FamilyIndex | MapIndex]:
@@ -419,18 +440,27 @@ class _LabelGroup:
                 pass
             else:
                 if tuple(map(type, values)) == self._texts:
-                    return cast("Sequence[Filing]", values)
+                    return values  # type: ignore[no-any-return]
         return [_filing_of_label(labels, key) for key in self._keys]
 
-    def columns(self, maps: Sequence[Mapping[str, object]]) -> list[list[Filing]]:
-        """File many objects' labels, key by key."""
-        columns: list[list[Filing]] = []
-        for key in self._keys:
-            column = cast("list[Filing]", [labels.get(key) for labels in maps])
-            if set(map(type, column)) != {str}:
-                column = [_filing_of_label(labels, key) for labels in maps]
-            columns.append(column)
+    def columns(self, objects: Sequence[object]) -> list[list[Filing]]:
+        """File many objects' labels, key by key; a few hundred objects at a time, which the processor's cache holds."""
+        columns: list[list[Filing]] = [[] for _ in self._keys]
+        for start in range(0, len(objects), _AT_ONCE):
+            maps = list(map(self.read, objects[start : start + _AT_ONCE]))
+            for column, key, part in zip(columns, self._keys, self._parts(maps), strict=True):
+                plain = set(map(type, part)) == _TEXT
+                column.extend(part if plain else (_filing_of_label(labels, key) for labels in maps))
         return columns
+
+    def _parts(self, maps: Sequence[Mapping[str, object]]) -> Iterable[Sequence[Any]]:  # Any: a Filing, once checked
+        """Read labels, key by key, as they are."""
+        if self._values is not None:
+            try:
+                return list(zip(*map(self._values, maps), strict=True))
+            except KeyError:
+                pass
+        return [[labels.get(key) for labels in maps] for key in self._keys]
 
 
 def _filing_of_label(labels: Mapping[str, object], key: str) -> Filing:

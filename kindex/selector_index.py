@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final, TypeAlias, cast
 
 from kindex.footprints import shallow_bytes
-from kindex.indexes import MapIndex
 from kindex.label_selectors import LabelSelector
+from kindex.map_index import MapIndex
 from kindex.selector_places import Place, Placed, placed, places_of
 
 if TYPE_CHECKING:

@@ -50,6 +50,8 @@ class SlotTable(Generic[T]):
 
     def unused(self, count: int) -> list[int]:
         """Name *count* slots that are free now, the lowest first, beyond the capacity when it is used up."""
+        if count == 1:  # a put
+            return [self.free.min() if self.free else len(self.objects)]
         held = self.free[:count] if self.free else ()
         slots = list(held)
         end = len(self.objects)
@@ -65,9 +67,9 @@ class SlotTable(Generic[T]):
             self.objects.append(None)
         self.objects[slot] = obj
         if self.keys[slot] is None:  # else it is this key: as a dict does, keep the first one, and only that
-            self.keys[slot] = key
-        self.slot_of[key] = slot
-        self.free.discard(slot)
+            self.slot_of[key] = slot
+            self.free.discard(slot)
+            self.keys[slot] = key  # last: where it is, all the rest is done
 
     def release(self, slot: int, key: ObjectKey) -> None:
         """Let *slot* be free; it held *key*."""

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar
 
+from kindex.answers import REMEMBERED
 from kindex.beside import add_indexers, readmit
-from kindex.budgets import Budget
+from kindex.budgets import Budget, bytes_of
 from kindex.core import Core
 from kindex.errors import BudgetExceededError, IndexerError, QueryError, UnknownIndexError
 from kindex.indexers.base import several
@@ -55,6 +56,9 @@ class Store(StoreView[T]):
         scope: ``"namespaced"`` or ``"cluster"``; inferred from what is stored when not given.
         scan: what to do when a query scans: ``"allow"``, ``"warn"`` (ScanWarning) or ``"error"`` (ScanRefusedError).
         budget: what all indexes together may take; the one that takes most is dropped when it is broken.
+        remember_bytes: what answers may take that are kept for the next who asks: a number, or text such as
+            ``"8MiB"``; 0 keeps none. An answer of 64 objects and more is kept when an index alone gives it and it is
+            asked again before it changes; copying it out is then about twice as fast.
         on_budget: a function to call with the Drop when an index broke a budget, without the lock, after the drop; or
             ``"raise"``: then the write raises BudgetExceededError, and changes nothing.
 
@@ -82,12 +86,16 @@ class Store(StoreView[T]):
         scope: Scope | None = None,
         scan: Scan = "allow",
         budget: Budget | None = None,
+        remember_bytes: int | str = REMEMBERED,
         on_budget: Literal["raise"] | Callable[[Drop], object] | None = None,
     ) -> None:
         if not isinstance(name, str):
             raise QueryError(f"the name of a store is text, not {name!r}")
         if budget is not None and not isinstance(budget, Budget):
             raise IndexerError(f"the budget of a store is a Budget or None, not {budget!r}")
+        remembered = bytes_of(remember_bytes)
+        if remembered < 0:
+            raise IndexerError(f"remember_bytes is a size, 0 or more, not {remember_bytes!r}")
         if on_budget is not None and on_budget != "raise" and not callable(on_budget):
             raise QueryError(f"on_budget is a function of a Drop, 'raise', or None, not {on_budget!r}")
         if scope not in (None, "namespaced", "cluster"):
@@ -100,6 +108,7 @@ class Store(StoreView[T]):
                 scope=scope,
                 scan=checked_scan(scan),
                 budget=budget,
+                remember_bytes=remembered,
                 on_budget=on_budget,
             )
         )

@@ -41,6 +41,8 @@ class Several(tuple[ValueKey, ...]):
 SKIPPED = Several()
 """The filing of an object whose index function failed under ``on_error="skip"``: no values, but known as such."""
 
+_ONLY_TEXT = {str}
+
 Filing: TypeAlias = ValueKey | Several | None
 """Where one object is filed in one index: under no value, under one, or under several."""
 
@@ -59,6 +61,8 @@ def encoded(value: object) -> ValueKey:
     if type(value) is str:
         return value
     if type(value) is tuple:
+        if set(map(type, value)) == _ONLY_TEXT:
+            return value
         parts = tuple(map(encoded, value))
         return parts if all(type(part) is str for part in parts) else ("tuple", parts)
     if isinstance(value, Enum):
@@ -124,10 +128,11 @@ def filing_of(result: object) -> Filing:
         return result
     if result is None:
         return None
-    if isinstance(result, (str, int, Enum, date)):
-        return encoded(result)
-    if isinstance(result, (Mapping, bytes, bytearray)) or not isinstance(result, Iterable):
-        raise TypeError(f"an index function gives values, not {_described(result)}")
+    if type(result) is not list and type(result) is not tuple:  # as nearly always; to ask what else it is takes longer
+        if isinstance(result, (str, int, Enum, date)):
+            return encoded(result)
+        if isinstance(result, (Mapping, bytes, bytearray)) or not isinstance(result, Iterable):
+            raise TypeError(f"an index function gives values, not {_described(result)}")
     keys = tuple(dict.fromkeys(map(encoded, result)))
     if not keys:
         return None

@@ -174,7 +174,8 @@ class View(Generic[T]):
     ) -> list[ObjectKey]:
         """Give the keys of the objects that ``select`` would give."""
         query = Query(self._core, terms, namespace, label_selector, field_selector)
-        return [key for key, _ in query.pairs(where, order_by, limit, scan)]
+        keys = query.keys(limit, scan) if where is None and order_by is None else None
+        return [key for key, _ in query.pairs(where, order_by, limit, scan)] if keys is None else keys
 
     def first(
         self,

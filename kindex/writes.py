@@ -46,7 +46,7 @@ def put(
     filings: Filings = []
     while True:
         seen = core.generation
-        slots = seen.slots
+        revision, slots = seen.revision, seen.slots
         slot = slots.slot_of.get(key)
         old = None if slot is None else slots.objects[slot]
         if refuses is not None and refuses(old):
@@ -62,9 +62,10 @@ def put(
             core.settle()
             if core.generation is not seen:
                 continue
-            slot = slots.slot_of.get(key)  # again: the same object may be in another slot by now
-            if (None if slot is None else slots.objects[slot]) is not old:
-                continue
+            if seen.revision != revision:
+                slot = slots.slot_of.get(key)  # the same object may be in another slot by now
+                if (None if slot is None else slots.objects[slot]) is not old:
+                    continue
             admit(seen.schema, seen.indexes, [(key, filings)])
             if slot is None:
                 entry = Entry(slots.unused(1)[0], key, obj, seen.first_changes(filings))

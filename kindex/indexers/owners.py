@@ -10,17 +10,16 @@ from kindex.budgets import Budget
 from kindex.errors import IndexerError
 from kindex.indexers.base import Indexer
 from kindex.indexers.terms import Absent, AllOf, At, Term
+from kindex.members import member_of
 from kindex.objects import api_version_of, key_of, kind_of, owner_references_of, text_of, uid_of
-from kindex.paths import JsonPath
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    pass
 
 OwnerValue: TypeAlias = str | tuple[str, str, str, str]
 """A UID, or namespace of the child, API group, kind and name."""
 
 _NAMED = ("namespace", "group", "kind", "name")
-_UID, _KIND, _NAME, _API, _CONTROLLER = map(JsonPath.parse, ("uid", "kind", "name", "apiVersion", "controller"))
 
 
 @attrs.frozen
@@ -29,18 +28,29 @@ class OwnersOf:
 
     controller_only: bool
 
-    def __call__(self, obj: object) -> list[OwnerValue]:
+    def __call__(self, obj: object) -> list[OwnerValue] | None:
         """Give the values of all owners of *obj*."""
-        return [value for reference in owner_references_of(obj) for value in self._values(obj, reference)]
+        references = owner_references_of(obj)
+        if not references:
+            return None
+        namespace: str | None = None
+        values: list[OwnerValue] = []
+        for reference in references:
+            if self.controller_only and member_of(reference, "controller") is not True:
+                continue
+            uid, kind, name = _text(reference, "uid"), _text(reference, "kind"), _text(reference, "name")
+            if uid:
+                values.append(uid)
+            if kind and name:
+                if namespace is None:
+                    namespace = key_of(obj).namespace
+                values.append((namespace, group_of(_text(reference, "apiVersion")), kind, name))
+        return values
 
-    def _values(self, obj: object, reference: object) -> Iterator[OwnerValue]:
-        if self.controller_only and _CONTROLLER.first(reference) is not True:
-            return
-        uid, kind, name = (text_of(path.first(reference)) for path in (_UID, _KIND, _NAME))
-        if uid:
-            yield uid
-        if kind and name:
-            yield (key_of(obj).namespace, group_of(text_of(_API.first(reference))), kind, name)
+
+def _text(reference: object, name: str) -> str:
+    value = member_of(reference, name)
+    return value if type(value) is str else text_of(value)
 
 
 @attrs.frozen(init=False, repr=False)
@@ -97,7 +107,7 @@ class OwnerIndexer(Indexer[object, OwnerValue]):
             namespace, name = key_of(value)
             uid = uid_of(value)
         except ValueError:  # an owner reference has no metadata
-            namespace, name, uid = "", text_of(_NAME.first(value)), text_of(_UID.first(value))
+            namespace, name, uid = "", _text(value, "name"), _text(value, "uid")
         kind = kind_of(value)
         terms: list[Term[object]] = [At(self, (uid,))] if uid else []
         if kind and name and namespace:

@@ -7,6 +7,7 @@ from typing import Any, Literal, TypedDict
 
 import attrs
 
+from kindex.answers import REMEMBERED
 from kindex.budgets import Budget, Drop, bytes_of
 from kindex.decoding import OnDecodeError
 from kindex.indexers.base import AnyIndexer, several
@@ -42,6 +43,7 @@ class Settings(TypedDict, total=False):
     scan: Scan
     budget: Budget | None
     on_budget: Literal["raise"] | Callable[[Drop], object] | None
+    remember_bytes: int | str
     object_budget: int | str | None
     on_object_budget: OnObjectBudget
     sync_timeout: float | None
@@ -86,6 +88,7 @@ class Conduct:
     scan: Scan = "allow"
     budget: Budget | None = None
     on_budget: Literal["raise"] | Callable[[Drop], object] | None = None
+    remember_bytes: int = attrs.field(default=REMEMBERED, converter=bytes_of)
     object_budget: int | None = attrs.field(default=None, converter=attrs.converters.optional(bytes_of))
     on_object_budget: OnObjectBudget = "warn"
     sync_timeout: float | None = attrs.field(default=60.0, validator=number(optional=True))
@@ -129,4 +132,5 @@ class Conduct:
             scan=self.scan,
             budget=self.budget,
             on_budget=self.on_budget,
+            remember_bytes=self.remember_bytes,
         )

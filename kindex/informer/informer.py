@@ -63,6 +63,7 @@ class Informer(AnyInformer[T, ThreadDriver[T]], Generic[T]):
         scan: as for Store.
         budget: what the indexes may take, as for Store.
         on_budget: as for Store.
+        remember_bytes: as for Store.
         object_budget: what the objects may take, in bytes or as ``"2GiB"``; they are counted while a list comes in.
         on_object_budget: ``"warn"`` in the log, or ``"stop"`` before it is too late; ``last_error`` says so then. While
             a list is read again, there are two of each object, and both count.

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import importlib
+import importlib.util
 import re
 import runpy
+import shutil
+import subprocess
 from collections import Counter
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
@@ -101,6 +105,68 @@ def test_the_picture_shows_the_layers_of_today() -> None:
     picture = (DOCS / "architecture.svg").read_text()
     assert picture == drawing["picture"](layers)
     assert [name for row in layers for name in row if f">{name}</text>" not in picture] == []
+
+
+@pytest.fixture
+def surface() -> ModuleType:
+    """docs/surface.py, imported."""
+    spec = importlib.util.spec_from_file_location("surface", DOCS / "surface.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_the_public_surface_is_what_is_written(surface: ModuleType) -> None:
+    """docs/reference/surface.txt has today's names and signatures; run docs/surface.py when they change on purpose."""
+    assert surface.differences(surface.WRITTEN.read_text(), surface.surface()) == []
+
+
+def test_a_changed_signature_would_be_seen(surface: ModuleType) -> None:
+    """The control: another argument, a method that went, and another base are differences."""
+
+    class BeforeError(kindex.KindexError, ValueError):
+        def one(self, name: str) -> None: ...
+
+        def two(self) -> None: ...
+
+    class AfterError(kindex.KindexError, LookupError):
+        def one(self, name: str, *, limit: int = 1) -> None: ...
+
+    shared = {kindex.KindexError}
+    before, after = ("\n".join(surface.lines_of("x.X", each, shared)) for each in (BeforeError, AfterError))
+    assert [line.split("(")[0] for line in surface.differences(before, after) if ".one" in line] == [
+        "- x.X.one",
+        "+ x.X.one",
+    ]
+    assert "- x.X.two(self) -> 'None'" in surface.differences(before, after)
+    assert any("ValueError" in line for line in surface.differences(before, after))
+
+
+@pytest.mark.skipif(shutil.which("git") is None, reason="asks git")
+def test_the_surface_is_compared_with_a_tag(
+    surface: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Without a tag one sentence says so; with one, what went and came since, or that nothing did."""
+    monkeypatch.setattr(surface, "ROOT", tmp_path)
+    monkeypatch.setattr(surface, "WRITTEN", tmp_path / "surface.txt")
+    assert surface.since(None) == "There is no tag yet, so there is no release to compare with."
+
+    def git(*words: str) -> None:
+        who = ("-c", "user.name=x", "-c", "user.email=x@example.com")
+        subprocess.run(["git", "-C", str(tmp_path), *who, *words], check=True, capture_output=True)  # noqa: S603, S607
+
+    git("init")
+    surface.WRITTEN.write_text("one()\ntwo()\n")
+    git("add", "surface.txt")
+    git("commit", "-m", "a release")
+    git("tag", "v1")
+    monkeypatch.setattr(surface, "surface", lambda: "one()\nthree()\n")
+    assert surface.since(None).splitlines() == ["- two()", "+ three()"]
+    monkeypatch.setattr(surface, "surface", lambda: "one()\ntwo()\n")
+    assert surface.since("v1") == "Nothing of the public surface has changed since v1."
+    assert surface.since("v0") == "v0 has no surface.txt to compare with."
 
 
 def test_decisions_say_what_would_reverse_them() -> None:

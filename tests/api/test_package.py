@@ -84,6 +84,12 @@ def test_the_table_of_support_names_the_versions_of_the_project() -> None:
     (client,) = [each for each in PROJECT["dependencies"] if each.startswith("kubernetes>")]
     assert client == "kubernetes>=28,!=36.0.0"
     assert "| `kubernetes` | 28 and later, not 36.0.0 |" in text
+    extras = PROJECT["optional-dependencies"]
+    needed = [*PROJECT["dependencies"], *extras["asyncio"], *extras["cli"], *extras["metrics"]]
+    floors = [each.partition(">=") for each in needed if each != client]
+    rows = [row.split("|")[1:3] for row in text.splitlines() if row.startswith("| ")]
+    missing = [name for name, _, floor in floors if not any(name in row[0] and floor in row[1] for row in rows)]
+    assert missing == []
 
 
 def test_public_names_are_sorted_and_there() -> None:
@@ -163,6 +169,39 @@ def test_importing_kindex_imports_no_client() -> None:
     code = f"import sys, kindex; print([name for name in {UNWANTED} if name in sys.modules])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)  # noqa: S603
     assert done.stdout.strip() == "[]"
+
+
+# What is imported, and which of the libraries that an import may load it does load.
+LOADS = {
+    "from kindex import *": set(),
+    "import kindex.testing": set(),
+    "import kindex.sources": set(),
+    "import kindex.indexers.networking": set(),
+    "import kindex.health": set(),
+    "import kindex.objects": set(),
+    "import kindex.informer.retries": set(),
+    "import kindex.decoding": set(),
+    "import kindex.transforms": set(),
+    "import kindex.metrics": {"prometheus_client"},
+}
+
+
+@pytest.mark.parametrize("statement", LOADS)
+def test_what_users_import_loads_no_client(statement: str) -> None:
+    """Every public name and module can be imported without loading a client, a server of events or a tool."""
+    code = f"import sys\n{statement}\nprint(*[name for name in {UNWANTED} if name in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)  # noqa: S603
+    assert set(done.stdout.split()) == LOADS[statement]
+
+
+def test_every_module_of_the_reference_is_among_them() -> None:
+    """The table above has each module of which the reference has a name."""
+    pages = (path.read_text() for path in (ROOT / "docs" / "reference").glob("*.md"))
+    entries = {
+        name for page in pages for name in re.findall(r"^\.\. auto(?:class|function|data):: (\S+)$", page, re.MULTILINE)
+    }
+    modules = {entry.rpartition(".")[0] for entry in entries} - {"kindex"}
+    assert {f"import {module}" for module in modules} - set(LOADS) == set()
 
 
 def test_every_test_says_what_it_claims() -> None:

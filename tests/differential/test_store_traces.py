@@ -345,7 +345,7 @@ def test_a_store_answers_as_client_go_does(tag: str) -> None:
         LabelIndexer.all(budget=Budget(max_bytes="1GiB")),
         LabelIndexer.all(budget=Budget(max_bytes="1GiB"), deny=["app"]),
     ],
-    ids=repr,
+    ids=["one key", "two keys", "four keys", "all keys", "all but one"],
 )
 def test_lists_by_selector_are_those_of_client_go_with_any_label_index(extra: LabelIndexer) -> None:
     """A label index changes how a namespace is listed by selector, never what is found."""

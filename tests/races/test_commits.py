@@ -27,9 +27,10 @@ from kindex import (
     SortedIndexer,
     Store,
 )
+from kindex.column_index import ColumnIndex
 from kindex.core import Core
 from kindex.generation import Generation
-from kindex.indexes import ColumnIndex, MapIndex
+from kindex.map_index import MapIndex
 from kindex.schema import Schema
 from kindex.slots import SlotTable
 from tests.interruptions import Interrupt, interrupted_at

@@ -18,9 +18,10 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from kindex import InCommitError, LabelIndexer, Snapshot, SortedIndexer, Store
+from kindex.column_index import ColumnIndex
 from kindex.core import Core
 from kindex.generation import Generation
-from kindex.indexes import ColumnIndex, MapIndex
+from kindex.map_index import MapIndex
 from kindex.slots import SlotTable
 from kindex.snapshots import Past
 from tests.interruptions import _points, interrupted_at

@@ -12,9 +12,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pyroaring import BitMap
 
+from kindex.column_index import ColumnFull, ColumnIndex
 from kindex.families import FamilyIndex
-from kindex.indexes import ColumnFull, ColumnIndex, MapIndex, SortedIndex
+from kindex.map_index import MapIndex
 from kindex.postings import slots_in
+from kindex.sorted_index import SortedIndex
 from kindex.values import SKIPPED, Several, encoded, filing_of, keys_in
 
 if TYPE_CHECKING:
@@ -322,3 +324,17 @@ def test_a_column_is_one_array() -> None:
     assert isinstance(index, ColumnIndex)
     assert type(index.column) is array
     assert sys.getsizeof(index.column) < 3000 + 200
+
+
+def test_objects_with_the_same_several_values_share_one_tuple() -> None:
+    """30 pods of an owner keep its UID and name once, built at once or written one by one."""
+    made = [Several(("uid-1", ("x", "apps", "ReplicaSet", "web"))) for _ in range(3)]
+    built = MapIndex.build(made, range(3))
+    assert len({id(filing) for filing in built.filed}) == 1
+    built.reserve(4)
+    built.file(3, Several(("uid-1", ("x", "apps", "ReplicaSet", "web"))))
+    assert built.filed[3] is built.filed[0]
+    built.file(1, Several(("uid-1", "other")))
+    assert keys_in(built.filed[1]) == Several(("uid-1", "other"))
+    assert keys_in(built.filed[1])[0] is keys_in(built.filed[0])[0]
+    built._check(BitMap(range(4)))

@@ -22,7 +22,7 @@ from kindex import (
     Store,
     UnknownIndexError,
 )
-from kindex.indexes import ColumnIndex
+from kindex.column_index import ColumnIndex
 from kindex.prices import measured
 from kindex.schema import NAMESPACE
 
@@ -226,9 +226,9 @@ def test_a_first_list_counts_values_before_it_builds(every: bool, monkeypatch: p
     built: list[int] = []
     build = ColumnIndex.build
 
-    def counting(filings: Any, slots: Any) -> Any:
+    def counting(filings: Any, *rest: Any) -> Any:
         built.append(len(set(filings) - {None}))
-        return build(filings, slots)
+        return build(filings, *rest)
 
     monkeypatch.setattr(ColumnIndex, "build", counting)
     most = Budget(max_values=50)

@@ -20,14 +20,17 @@ from kindex import (
     SelectorObjectError,
     SortedIndexer,
     Store,
+    column_index,
+    map_index,
 )
-from kindex import indexes as indexes_module
 from kindex import operations as operations_module
 from kindex import plans as plans_module
 from kindex import postings as postings_module
+from kindex.column_index import ColumnIndex
 from kindex.families import FamilyIndex
-from kindex.indexes import ColumnIndex, MapIndex, SortedIndex
+from kindex.map_index import MapIndex
 from kindex.operations import Filed, Operation, Passing, Present
+from kindex.sorted_index import SortedIndex
 from tests.pods import Pod, key, names_of, pod
 
 if TYPE_CHECKING:
@@ -410,7 +413,9 @@ class Touches:
             if "file" in vars(layout):
                 monkeypatch.setattr(layout, "file", self.counted(f"{layout.__name__}.file", layout.file))
         for name in ("adding", "removing"):
-            monkeypatch.setattr(indexes_module, name, self.counted(name, getattr(postings_module, name)))
+            counted = self.counted(name, getattr(postings_module, name))
+            for module in (column_index, map_index):
+                monkeypatch.setattr(module, name, counted)
 
     def counted(self, name: str, original: Callable[..., Any]) -> Callable[..., Any]:
         """Wrap a function, so that its calls are counted."""

@@ -7,10 +7,12 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from kindex.column_index import ColumnIndex
 from kindex.footprints import posting_bytes
-from kindex.indexes import ColumnIndex, MapIndex, SortedIndex
+from kindex.map_index import MapIndex
 from kindex.postings import from_slots
 from kindex.prices import Postings, built_bytes, key_bytes, measured
+from kindex.sorted_index import SortedIndex
 from kindex.values import SKIPPED, Several, encoded
 
 if TYPE_CHECKING:

@@ -245,7 +245,7 @@ def test_only_candidates_are_evaluated(monkeypatch: pytest.MonkeyPatch) -> None:
     assert (plan.returned, plan.objects, plan.scanned, plan.scans) == (3, 10_000, 0, False)
     step = plan.steps[0]
     assert step.candidates <= 20
-    assert f"{step.candidates} candidates, {step.evaluated} evaluated, at most 10000, 3 left" in str(plan)
+    assert f"{step.candidates} candidates, {step.evaluated} evaluated, at most 10,000, 3 left" in str(plan)
     counted = 0
     meant = Requirement.matches_value
 

@@ -36,8 +36,9 @@ from kindex import (
     Store,
     UnknownIndexError,
 )
+from kindex.column_index import ColumnIndex
 from kindex.generation import Generation
-from kindex.indexes import ColumnIndex, MapIndex
+from kindex.map_index import MapIndex
 from kindex.snapshots import Past
 from kindex.watching import watch
 from tests.locks import owned
@@ -461,7 +462,7 @@ def test_a_snapshot_answers_what_the_store_answered(
     """
     for number, then in enumerate(DISTURBANCES, DISTURBANCES.index(first)):
         # Label indexes change their layout at once, or not.
-        monkeypatch.setattr("kindex.indexes._WIDEST", 5 if number // 8 % 2 else 0xFFFF)
+        monkeypatch.setattr("kindex.column_index._WIDEST", 5 if number // 8 % 2 else 0xFFFF)
         some = list(QUESTIONS)[number % 8 :: 8]
         store = filled()
         before = answers(store, some)
@@ -512,7 +513,7 @@ def test_the_test_above_disturbs_what_it_means_to(monkeypatch: pytest.MonkeyPatc
     spot = store._core.generation.schema.spot_of(by_labels.key("app"))
     assert len(store._core.generation.index_at(spot).values) < 70  # type: ignore[union-attr]  # a column
     for widest, layout in ((0xFFFF, ColumnIndex), (5, MapIndex)):
-        monkeypatch.setattr("kindex.indexes._WIDEST", widest)
+        monkeypatch.setattr("kindex.column_index._WIDEST", widest)
         store = filled()
         widen(store)
         assert type(store._core.generation.index_at(spot)) is layout
@@ -607,7 +608,7 @@ def test_names_mean_what_they_meant() -> None:
 @pytest.mark.parametrize(("widest", "values"), [(5, 12), (0xFFFF, 300)])
 def test_more_values_than_a_column_can_number(widest: int, values: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """What is kept changes its layout, too, in an index of one key and in one of all: and is filed as it was."""
-    monkeypatch.setattr("kindex.indexes._WIDEST", widest)
+    monkeypatch.setattr("kindex.column_index._WIDEST", widest)
     store: Store[Pod] = Store(indexers=[by_labels, by_every])
 
     def write(app: str, only: str) -> None:
