@@ -232,7 +232,9 @@ class Generation(Generic[T]):
         if program.takes_all:
             return self.held()
         posting = program.narrowed(self)
-        getter = self._getter(program, posting)
+        if program.stored_at is None or type(posting) is not BitMap or len(posting) < LARGE:
+            return self.at(posting)
+        getter = self._getter(program.stored_at, posting)
         return self.at(posting) if getter is None else list(getter(self.slots.objects))
 
     def found(
@@ -243,8 +245,9 @@ class Generation(Generic[T]):
         if program.takes_all and limit is None and spot is None and not table.free:
             return cast("list[ObjectKey]", table.keys.copy()), cast("list[T]", table.objects.copy()), []
         posting = program.narrowed(self, trace)
-        if limit is None and spot is None:
-            getter = self._getter(program, posting)
+        whole = limit is None and spot is None
+        if whole and program.stored_at is not None and type(posting) is BitMap and len(posting) >= LARGE:
+            getter = self._getter(program.stored_at, posting)
             if getter is not None:
                 return list(getter(table.keys)), list(getter(table.objects)), []
         slots = list(islice(slots_in(posting), limit))
@@ -252,11 +255,9 @@ class Generation(Generic[T]):
         objects = cast("list[T]", list(map(table.objects.__getitem__, slots)))
         return keys, objects, [] if spot is None else self.index_at(spot).filings(slots)
 
-    def _getter(self, program: Program, posting: Posting | None) -> Callable[[Any], tuple[Any, ...]] | None:
-        """Give what copies the items at the slots of *posting*, where this answer of *program* is remembered."""
-        if program.stored_at is None or type(posting) is not BitMap or len(posting) < LARGE:
-            return None
-        self.index_at(program.stored_at).answers = self.answers
+    def _getter(self, spot: Spot, posting: BitMap) -> Callable[[Any], tuple[Any, ...]] | None:
+        """Give what copies the items at the slots of *posting*, which the index at *spot* has, if it is remembered."""
+        self.index_at(spot).answers = self.answers
         return self.answers.getter(posting)
 
     def counted(self, program: Program) -> int:

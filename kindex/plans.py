@@ -167,6 +167,8 @@ class Program:
         if self.only is not None and trace is None:
             return self.only.slots(generation)
         current: Posting | None
+        if self._looked_up and trace is None and len(self.selecting) > 1:
+            return self._looked_up_in(generation)
         ordered = [(operation.estimate(generation), operation) for operation in self.selecting]
         if ordered:
             ordered.sort(key=_estimate_of)
@@ -191,12 +193,27 @@ class Program:
                 trace.append(Narrowing(operation, estimate, size(current), effort))
         return current
 
+    def _looked_up_in(self, generation: Generation[Any]) -> Posting | None:
+        """Do so where each posting is looked up: their sizes are no estimates then, and come with them."""
+        postings = [operation.slots(generation) for operation in self.selecting]
+        if len(postings) > 2:
+            postings.sort(key=size)
+        current = both(postings[0], postings[1])
+        for posting in postings[2:]:
+            current = both(current, posting)
+        for operation in self.excluding:
+            if current is None:
+                return None
+            current = operation.applied(generation, current)
+        return current
+
     def counted(self, generation: Generation[Any]) -> int:
         """Count the slots that the operations leave, making no set for the last step. The caller holds the lock."""
         if self.takes_all:
             return len(generation.slots)
         if self._looked_up and len(self.selecting) == 2 and not self.excluding:
-            left, right = (operation.slots(generation) for operation in self.selecting)
+            first, second = self.selecting
+            left, right = first.slots(generation), second.slots(generation)
             if left is None or right is None:
                 return 0
             if isinstance(left, int) or isinstance(right, int):

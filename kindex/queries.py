@@ -82,13 +82,13 @@ class Query(Generic[T]):
                 generation = core.generation
                 if generation.schema is not schema:
                     continue
-                if self.namespace is not None:
-                    check_namespaced(core, generation)
                 candidates = generation.objects_of(program)
+                if self.namespace is not None and not candidates:  # else they have one
+                    check_namespaced(core, generation)
                 everything = generation.held() if program.asks_edge else ()
                 if watch is not None:
                     watch.look(program, generation.indexed)
-            tests = program.tests_among(everything)
+            tests = program.tests_among(everything) if program.asks_edge else program.tests
             if not tests:
                 if watch is not None:
                     watch.tell(program, returned=len(candidates))
@@ -119,9 +119,9 @@ class Query(Generic[T]):
                 generation = core.generation
                 if generation.schema is not schema:
                     continue
-                if self.namespace is not None:
-                    check_namespaced(core, generation)
                 counted = generation.counted(program)
+                if self.namespace is not None and not counted:
+                    check_namespaced(core, generation)
                 if watch is not None:
                     watch.look(program, generation.indexed)
             if watch is not None:
@@ -232,10 +232,10 @@ class Query(Generic[T]):
                 generation = core.generation
                 if generation.schema is not schema:
                     continue
-                if self.namespace is not None:
-                    check_namespaced(core, generation)
                 cut = limit if program.test is None else None
                 keys, objects, filings = generation.found(program, cut, spot, trace)
+                if self.namespace is not None and not keys:
+                    check_namespaced(core, generation)
                 everything = generation.held() if program.asks_edge else ()
                 if watch is not None:
                     watch.look(program, generation.indexed)
