@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from benchmarks.bench_put import parsed_anew
-from benchmarks.conftest import Shape, subject_of
+from benchmarks.conftest import Shape, size_of, subject_of
 from kindex import Store
 
 if TYPE_CHECKING:
@@ -27,9 +27,9 @@ PUT = f"{ASKED}=value-0"
 
 
 @pytest.fixture(scope="module")
-def subject() -> Subject:
+def subject(request: pytest.FixtureRequest) -> Subject:
     """Give one shape."""
-    return subject_of(Shape(1, 1_000))
+    return subject_of(Shape(1, 1_000), size_of(request.config))
 
 
 def selectors_of(kind: str, followers: int) -> list[str | None]:
@@ -90,9 +90,9 @@ def put_followed(benchmark: BenchmarkFixture, subject: Subject, kind: str, follo
 
 
 @pytest.fixture(scope="module")
-def pods() -> list[dict[str, Any]]:
+def pods(request: pytest.FixtureRequest) -> list[dict[str, Any]]:
     """Make what is handed over."""
-    return subject_of(Shape(1, 1_000)).pods[:HANDED]
+    return subject_of(Shape(1, 1_000), size_of(request.config)).pods[:HANDED]
 
 
 def bench_replay_to_a_follower(benchmark: BenchmarkFixture, pods: list[dict[str, Any]]) -> None:

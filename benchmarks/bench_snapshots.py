@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from benchmarks.bench_put import parsed_anew
-from benchmarks.conftest import Shape, subject_of
+from benchmarks.conftest import Shape, size_of, subject_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -25,9 +25,9 @@ CHANGED = "label-9"
 
 
 @pytest.fixture(scope="module")
-def subject() -> Subject:
+def subject(request: pytest.FixtureRequest) -> Subject:
     """Give one shape: labels of 1,000 values, so an answer is 150 objects."""
-    return subject_of(Shape(1, 1_000))
+    return subject_of(Shape(1, 1_000), size_of(request.config))
 
 
 def updates(subject: Subject, count: int, seed: int) -> list[dict[str, Any]]:

@@ -15,11 +15,12 @@ from benchmarks.workloads import pods
 from kindex import FieldIndexer, LabelIndexer, Store
 
 SIZE = 150_000
+QUICK = 15_000
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Add the options of the suite."""
-    parser.addoption("--quick", action="store_true", help="the suite's small sizes only")
+    parser.addoption("--quick", action="store_true", help="small sizes only")
     parser.addoption("--huge", action="store_true", help="500,000 pods as well")
 
 
@@ -53,7 +54,7 @@ class Subject:
     @property
     def probe(self) -> dict[str, Any]:
         """A pod that every selector below matches."""
-        return self.pods[SIZE // 2]
+        return self.pods[len(self.pods) // 2]
 
     def selector(self, labels: int) -> str:
         """Give a label selector of so many equalities that matches the probe."""
@@ -62,16 +63,21 @@ class Subject:
 
     def some(self, count: int) -> list[dict[str, Any]]:
         """Give pods at random keys, the same for each run."""
-        return random.Random(7).sample(self.pods, count)  # noqa: S311 - a shape, not a secret
+        return random.Random(7).sample(self.pods, min(count, len(self.pods)))  # noqa: S311 - a shape, not a secret
 
 
 SHAPES = [Shape(1, 10), Shape(1, 1_000), Shape(100, 10), Shape(1, 1_000, together=True)]
 
 
+def size_of(config: pytest.Config) -> int:
+    """Say how many pods are to be made."""
+    return QUICK if config.getoption("--quick") else SIZE
+
+
 @lru_cache(maxsize=1)  # a store of 150,000 takes half a gigabyte: one at a time
-def subject_of(shape: Shape) -> Subject:
+def subject_of(shape: Shape, size: int = SIZE) -> Subject:
     """Build the store of a shape."""
-    made = pods(SIZE, namespaces=shape.namespaces, labels=10, values=shape.values, together=shape.together)
+    made = pods(size, namespaces=shape.namespaces, labels=10, values=shape.values, together=shape.together)
     by_labels = LabelIndexer(*sorted(made[0]["metadata"]["labels"]))
     by_node = FieldIndexer("spec.nodeName")
     store: Store[dict[str, Any]] = Store(name=str(shape), indexers=[by_labels, by_node])
@@ -83,4 +89,4 @@ def subject_of(shape: Shape) -> Subject:
 @pytest.fixture(params=SHAPES, ids=str, scope="session")
 def subject(request: pytest.FixtureRequest) -> Subject:
     """Give each shape in turn."""
-    return subject_of(request.param)
+    return subject_of(request.param, size_of(request.config))
