@@ -345,28 +345,6 @@ def bench_transaction(benchmark: BenchmarkFixture, filled: Filled) -> None:
     restore(filled, some)
 
 
-def bench_first_list(benchmark: BenchmarkFixture, filled: Filled) -> None:
-    """Into an empty store; a figure is for all. kindex indexes labels only, as client-go does in its measurement."""
-    made: list[Subject] = []
-
-    def first_list() -> None:
-        subject.replace(filled.pods)
-
-    def empty() -> None:
-        nonlocal subject
-        for each in made:
-            each.close()
-        subject = type(filled.subject)(filled.labels)
-        if isinstance(subject, Kindex):
-            subject.store = Store(name="pods", indexers=[subject.by_labels])
-        made[:] = [subject]
-
-    subject = filled.subject
-    note(benchmark, filled, "first list")
-    benchmark.pedantic(first_list, setup=empty, rounds=1 if isinstance(filled.subject, Sqlite) else 3)
-    subject.close()
-
-
 @pytest.mark.parametrize("late", ["label", "field"])
 def bench_late_index(benchmark: BenchmarkFixture, filled: Filled, late: str) -> None:
     """Add an index to a store that is full; a figure is for all."""
@@ -400,6 +378,33 @@ def bench_relist(benchmark: BenchmarkFixture, filled: Filled) -> None:
     note(benchmark, filled, "relist")
     benchmark.pedantic(filled.store.replace, setup=relisted, rounds=3)
     filled.store.replace(filled.pods)
+
+
+def bench_first_list(benchmark: BenchmarkFixture, filled: Filled) -> None:
+    """Into an empty store; a figure is for all. kindex indexes labels only, as client-go does in its measurement.
+
+    The last thing that is asked of a subject: what it has goes first, so that the collector finds one store, not two.
+    """
+    made: list[Subject] = []
+
+    def first_list() -> None:
+        subject.replace(filled.pods)
+
+    def empty() -> None:
+        nonlocal subject
+        for each in made:
+            each.close()
+        subject = type(filled.subject)(filled.labels)
+        if isinstance(subject, Kindex):
+            subject.store = Store(name="pods", indexers=[subject.by_labels])
+        made[:] = [subject]
+
+    filled.subject.close()
+    subject = filled.subject = type(filled.subject)(filled.labels)
+    gc.collect()
+    note(benchmark, filled, "first list")
+    benchmark.pedantic(first_list, setup=empty, rounds=1 if isinstance(filled.subject, Sqlite) else 3)
+    subject.close()
 
 
 ONLY_KINDEX = {
