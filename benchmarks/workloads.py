@@ -25,20 +25,8 @@ _PODS_PER_WORKLOAD = 10
 _PODS_PER_TEXT = 1_000
 
 
-def pods(
-    n: int = 150_000,
-    *,
-    namespaces: int = 1,
-    labels: int = 5,
-    values: int = 10,
-    distribution: Distribution = "uniform",
-    together: bool = False,
-    unique_labels: int = 0,
-    nodes: int = 5_000,
-    per_owner: int = 0,
-    seed: int = 1,
-) -> list[RawObject]:
-    """Make *n* small pods, the same for the same arguments.
+def pods(n: int = 150_000, **shape: Any) -> list[RawObject]:
+    """Make *n* small pods, the same for the same arguments, which are those of ``pod_lists``.
 
     Labels are ``label-0`` ... with values ``value-0`` ...; each is drawn on its own, or, with *together*, once for the
     ten pods of a workload, which are then in one namespace too. *unique_labels* more, ``unique-0`` ..., have a value
@@ -61,6 +49,23 @@ def pods(
     >>> pod["metadata"]["namespace"], pod["spec"]["nodeName"]
     ('namespace-13', 'node-1275')
     """
+    return [pod for text in pod_lists(n, **shape) for pod in msgspec.json.decode(text)]
+
+
+def pod_lists(
+    n: int = 150_000,
+    *,
+    namespaces: int = 1,
+    labels: int = 5,
+    values: int = 10,
+    distribution: Distribution = "uniform",
+    together: bool = False,
+    unique_labels: int = 0,
+    nodes: int = 5_000,
+    per_owner: int = 0,
+    seed: int = 1,
+) -> list[bytes]:
+    """Make the pods of ``pods`` as JSON: lists of some thousands."""
     draw = random.Random(seed).random  # noqa: S311 - a shape, not a secret
     draw_value = _drawer(draw, values, distribution)
     names = [f"label-{number}" for number in range(labels)]
@@ -90,10 +95,7 @@ def pods(
             }
         )
     rows.sort(key=lambda pod: (pod["metadata"]["namespace"], pod["metadata"]["name"]))
-    made: list[RawObject] = []
-    for first in range(0, n, _PODS_PER_TEXT):
-        made += msgspec.json.decode(msgspec.json.encode(rows[first : first + _PODS_PER_TEXT]))
-    return made
+    return [msgspec.json.encode(rows[first : first + _PODS_PER_TEXT]) for first in range(0, n, _PODS_PER_TEXT)]
 
 
 def _reference(owner: str) -> RawObject:
