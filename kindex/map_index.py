@@ -173,7 +173,10 @@ class MapIndex:
         return None if filing is None else self._own_key(filing)
 
     def _own_key(self, key: ValueKey) -> ValueKey:
-        return next((known for known in keys_in(self._filed_under(key)) if known == key), key)
+        filed = self._filed_under(key)
+        if type(filed) is Several:
+            return next((known for known in filed if known == key), key)
+        return key if filed is None or filed != key else filed
 
     def _filed_under(self, key: ValueKey) -> Filing:
         """Tell where one of those that are filed under *key* is filed."""

@@ -433,7 +433,7 @@ class _LabelGroup:
 
     def filings(self, labels: Mapping[str, object]) -> Sequence[Filing]:
         """File one object's labels, in the order of the keys."""
-        if self._values is not None:
+        if self._values is not None and len(labels) >= len(self._keys):  # else one is missing
             try:
                 values = self._values(labels)
             except KeyError:
@@ -441,7 +441,8 @@ class _LabelGroup:
             else:
                 if tuple(map(type, values)) == self._texts:
                     return values  # type: ignore[no-any-return]
-        return [_filing_of_label(labels, key) for key in self._keys]
+        get = labels.get
+        return [value if type(value := get(key)) is str else _odd(labels, key, value) for key in self._keys]
 
     def columns(self, objects: Sequence[object]) -> list[list[Filing]]:
         """File many objects' labels, key by key; a few hundred objects at a time, which the processor's cache holds."""
@@ -449,8 +450,11 @@ class _LabelGroup:
         for start in range(0, len(objects), _AT_ONCE):
             maps = list(map(self.read, objects[start : start + _AT_ONCE]))
             for column, key, part in zip(columns, self._keys, self._parts(maps), strict=True):
-                plain = set(map(type, part)) == _TEXT
-                column.extend(part if plain else (_filing_of_label(labels, key) for labels in maps))
+                if set(map(type, part)) == _TEXT:
+                    column.extend(part)
+                    continue
+                pairs = zip(part, maps, strict=True)
+                column.extend([value if type(value) is str else _odd(labels, key, value) for value, labels in pairs])
         return columns
 
     def _parts(self, maps: Sequence[Mapping[str, object]]) -> Iterable[Sequence[Any]]:  # Any: a Filing, once checked
@@ -463,10 +467,8 @@ class _LabelGroup:
         return [[labels.get(key) for labels in maps] for key in self._keys]
 
 
-def _filing_of_label(labels: Mapping[str, object], key: str) -> Filing:
-    value = labels.get(key)
-    if type(value) is str:
-        return value
+def _odd(labels: Mapping[str, object], key: str, value: object) -> Filing:
+    """File a *value* that is no text: it is odd, or null, or there is none under *key*."""
     return label_text(value) if value is not None or key in labels else None
 
 
