@@ -77,6 +77,7 @@ class ColumnIndex:
         numbers = list(map(id_of.__getitem__, filings))
         del id_of[None]
         if len(id_of) > _WIDEST:
+            del id_of, numbers  # first: what stays must not be made in between them, which would leave holes
             return MapIndex.build(filings, slots)
         index = cls()
         index.ids = {key: number for key, number in id_of.items()}  # noqa: C416 - a copy would have its room for None
