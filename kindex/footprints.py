@@ -92,7 +92,7 @@ def shallow_bytes(obj: object) -> int:
 
     A list, a dict and an array are two blocks: the object, and what it has room for.
 
-    >>> shallow_bytes("web"), shallow_bytes(("a", "b")), shallow_bytes([])
+    >>> shallow_bytes("15 letters long"), shallow_bytes(("a", "b")), shallow_bytes([])
     (64, 64, 64)
     """
     size = sys.getsizeof(obj)
@@ -278,7 +278,7 @@ def list_bytes(entries: int) -> int:
 def text_bytes(length: int) -> int:
     """Predict an ASCII text.
 
-    >>> text_bytes(3), text_bytes(63)
+    >>> text_bytes(15), text_bytes(63)
     (64, 112)
     """
     return allocated(sys.getsizeof("") + length)

@@ -102,8 +102,10 @@ class RawCluster:
     @staticmethod
     def _events(answer: urllib3.BaseHTTPResponse) -> Iterator[Json]:
         buffered = b""
+        # urllib3 has it from 2 on; before, what it reads from is Python's own answer, which has it.
+        read1 = getattr(answer, "read1", None) or answer._fp.read1  # type: ignore[attr-defined]
         try:
-            while part := answer.read1(65536):
+            while part := read1(65536):
                 *lines, buffered = (buffered + part).split(b"\n")
                 yield from map(json.loads, lines)
         finally:

@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pytest
 from hypothesis import settings
-from kubernetes.client import V1Pod
 
 from kindex import (
     Budget,
     LabelIndexer,
+    LazyObject,
     ObjectKey,
     QueryError,
     ScanRefusedError,
@@ -115,6 +115,11 @@ class Filled(NamedTuple):
         return [row for row in range(len(self.keys)) if rows >> row & 1]
 
 
+def model(plain: Plain) -> Any:
+    """Make the official client's model, as every version of it can."""
+    return LazyObject.from_dict(plain).to_model("V1Pod")
+
+
 @cache
 def filled(name: str) -> Filled:
     """Make the store of one shape."""
@@ -124,7 +129,7 @@ def filled(name: str) -> Filled:
     names += [(random.choice(["default", "prod"]), key[1]) for key in names[::7] if key[0] == ""]  # namesakes
     keys = [ObjectKey(*key) for key in dict.fromkeys(names)]
     plain = [pod(random, *key, odd=not shape.models) for key in keys]
-    make: Callable[[Plain], Any] = V1Pod.from_dict if shape.models else lambda obj: obj
+    make: Callable[[Plain], Any] = model if shape.models else lambda obj: obj
     objects = [make(obj) for obj in plain]
     store: Store[Any] = Store(name=shape.name, indexers=shape.indexers[: 2 if shape.churned else None])
     if shape.churned:
@@ -139,7 +144,7 @@ def churn(
     store: Store[Any], random: Random, keys: list[ObjectKey], objects: list[Any], make: Callable[[Plain], Any]
 ) -> None:
     """Bring the store near its final state by way of others, so that slots are reused, in disorder, with gaps."""
-    odd = make != V1Pod.from_dict
+    odd = make is not model
     gone = [("default", f"gone{number}") for number in range(len(keys) // 2)]
     first = [make(pod(random, *key, odd=odd)) for key in [*gone, *random.sample(keys, k=len(keys))]]
     write_all(store, first)

@@ -250,7 +250,7 @@ def test_lines_before_a_bad_one_are_given() -> None:
         (b"a: &a\n  b: *a\n", "-: line 2, column 6: the anchor 'a' is not defined before this place"),
         (b"a: !Ref b\n", "-: line 1, column 4: the tag !Ref has no JSON form"),
         (b"? {a: 1}\n: b\n", "-: line 1, column 3: a key is a map or a list"),
-        (b"a: " + b"[" * 5_000, "-: line 1, column "),
+        (b"a: " + b"[" * 5_000, "-: line "),  # and where it ends is told by libraries in their ways
         (b"just text\n", "-, document 1: not a Kubernetes object but the text 'just text'"),
     ],
 )
@@ -333,12 +333,13 @@ def test_the_parser_without_libyaml_agrees(monkeypatch: pytest.MonkeyPatch) -> N
         (b'{"kind": "Pod",\n "metadata": {"name": "\xff"}}', "-: is no UTF-8 text: byte 0xff in line 2"),
         (b"kind: Pod\nmetadata:\n  name: \xe9t\xe9\n", "-: is no UTF-8 text: byte 0xe9 in line 3"),
         (b"\x89PNG\r\n\x1a\n", "-: is no UTF-8 text: byte 0x89 in line 1"),
-        (json.dumps(_list(_pod("a"))).encode().replace(b'"a"', b'"\xff"'), "-, item 1: Invalid UTF-8 encoded string"),
+        (json.dumps(_list(_pod("a"))).encode().replace(b'"a"', b'"\xff"'), "-, item 1: "),
     ],
 )
 def test_bytes_that_are_no_utf8(data: bytes, reason: str) -> None:
     """UTF-16 is refused with what to do about it, other bytes with their place."""
     assert _reason(data).startswith(reason)
+    assert "UTF-8" in _reason(data).upper()
 
 
 @pytest.mark.parametrize(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import sys
+from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
 import attrs
@@ -229,7 +230,10 @@ def test_names_that_only_keys_hold_are_counted() -> None:
 
 # Truth
 
+PYROARING = tuple(map(int, version("pyroaring").split(".")[:2]))
 
+
+@pytest.mark.skipif(PYROARING < (1, 2), reason="bitmaps are counted as those of pyroaring 1.2; see docs/memory.md")
 @pytest.mark.parametrize(
     "shape",
     [
