@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import count
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -29,6 +30,22 @@ def bench_select(benchmark: BenchmarkFixture, subject: Subject, labels: int) -> 
     found = benchmark(subject.store.select, label_selector=selector)
     benchmark.extra_info["answer"] = len(found)
     assert len(found) == len(scanned(subject, labels))
+
+
+def bench_select_with_new_selectors(benchmark: BenchmarkFixture, subject: Subject) -> None:
+    """Two labels, in words that were never asked before: parsed, compiled and answered. A figure is for 1,000."""
+    namespace, selector = subject.probe["metadata"]["namespace"], subject.selector(1)
+    numbers = count()
+
+    def words() -> tuple[tuple[list[str]], dict[str, Any]]:
+        number = next(numbers)
+        return ([f"{selector},label-9!=none-{number}-{each}" for each in range(1_000)],), {}
+
+    def ask(selectors: list[str]) -> None:
+        for each in selectors:
+            subject.store.select(namespace=namespace, label_selector=each)
+
+    benchmark.pedantic(ask, setup=words, rounds=5)
 
 
 @pytest.mark.parametrize("labels", [1, 2, 3])

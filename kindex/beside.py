@@ -141,10 +141,9 @@ def _built(
     """
     live = [slot for slot, key in enumerate(keys) if key is not None]
     some_free = len(live) < len(keys)
+    keys_there, objects_there = keys, objects
     if some_free:
         keys_there, objects_there = [keys[slot] for slot in live], [objects[slot] for slot in live]
-    else:
-        keys_there, objects_there = list(keys), list(objects)
     columns = late.columns(cast("list[ObjectKey]", keys_there), cast("list[T]", objects_there))
     admit_columns(late, cast("list[ObjectKey]", keys_there), columns)
     if some_free:

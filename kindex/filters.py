@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from kindex.keys import ObjectKey
-    from kindex.plans import Program
+    from kindex.programs import Program
     from kindex.schema import Schema, Spot
     from kindex.selectors import FieldRequirement
     from kindex.values import ValueKey

@@ -27,8 +27,8 @@ if TYPE_CHECKING:
     from kindex.families import Index
     from kindex.indexers.sorted import SortedIndexer
     from kindex.keys import ObjectKey
-    from kindex.plans import Narrowing, Program
     from kindex.postings import Posting
+    from kindex.programs import Narrowing, Program
     from kindex.schema import Filings, Schema, Spot
     from kindex.values import Filing, ValueKey
 

@@ -142,6 +142,8 @@ def _past_counted(core: Core[Any], past: Past[Any], present: Generation[Any]) ->
     if restored is not None:
         total += _state_counted(core, restored, restored.indexes)
     if past.base.slots is not present.slots:
+        with core.lock:
+            total += past.base.answers.size_bytes
         total += _state_counted(core, past.base, past.base.indexes)
     else:
         shared = set(map(id, present.indexes))

@@ -13,7 +13,8 @@ from kindex.errors import QueryError, ScanRefusedError, ScopeError
 from kindex.explain import Plan, PlanStep
 from kindex.indexers.sorted import Descending, SortedIndexer
 from kindex.operations import FEW
-from kindex.plans import Narrowing, Program, program_of
+from kindex.plans import program_of
+from kindex.programs import Narrowing, Program
 from kindex.scans import matching
 from kindex.values import keys_in, ordering
 from kindex.watching import Watch

@@ -23,8 +23,8 @@ from kindex.errors import InCommitError, SnapshotClosedError
 from kindex.generation import Entry, Generation
 from kindex.indexers.terms import At, asks_edge, settled
 from kindex.operations import Operation
-from kindex.plans import Narrowing
 from kindex.postings import normal, size, slots_in, without
+from kindex.programs import Narrowing
 from kindex.slots import SlotTable
 from kindex.values import ordering
 from kindex.views import View
@@ -38,8 +38,8 @@ if TYPE_CHECKING:
     from kindex.indexers.terms import Edge, Term
     from kindex.keys import ObjectKey
     from kindex.lock_times import LockTimes
-    from kindex.plans import Program
     from kindex.postings import Posting
+    from kindex.programs import Program
     from kindex.queries import Scan
     from kindex.schema import Filings, Schema, Spot
     from kindex.values import Filing, ValueKey

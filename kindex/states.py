@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from kindex.indexers.terms import Term
     from kindex.keys import ObjectKey
     from kindex.lock_times import LockTimes
-    from kindex.plans import Narrowing, Program
+    from kindex.programs import Narrowing, Program
     from kindex.queries import Scan
     from kindex.schema import Schema, Spot
     from kindex.values import Filing, ValueKey

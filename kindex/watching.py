@@ -20,7 +20,7 @@ from kindex.shapes import Shape
 if TYPE_CHECKING:
     from kindex.generation import Generation
     from kindex.indexers.base import Indexer
-    from kindex.plans import Program
+    from kindex.programs import Program
     from kindex.schema import Identity
     from kindex.states import Readable
 

@@ -301,6 +301,22 @@ def test_answers_are_counted_as_they_are() -> None:
     assert remembered(store) == pytest.approx(taken, rel=0.1)
 
 
+def test_what_a_snapshot_keeps_of_a_state_that_went_counts_with_it() -> None:
+    """Its answers are not the store's any more, and not lost from the report either."""
+    kept = []
+    for room in (0, 1 << 20):
+        store = filled(remember_bytes=room)
+        asked(store)
+        size = remembered(store)
+        with store.snapshot():
+            relist_most(store)
+            report = store.memory()
+            kept.append(report.snapshot_bytes)
+            assert report.remembered_bytes == 0
+    assert size > 0
+    assert kept[1] - kept[0] == size
+
+
 def test_no_object_is_kept() -> None:
     """What was replaced or deleted is held by nobody."""
     store = filled()

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 import json
+import math
 import re
 
 import pytest
@@ -66,3 +68,14 @@ def test_a_difference_ends_it(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_one_pod_is_enough() -> None:
     """The smallest cluster there is has figures, too."""
     assert _bench("--pods", "1")[0] == 0
+
+
+def test_measuring_adds_each_time_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Calls of a microsecond come in thousands: to sum up all of them after each took a minute."""
+    sums: list[int] = []
+    clock = itertools.count()
+    monkeypatch.setattr(asked, "sum", lambda times: sums.append(1) or math.fsum(times), raising=False)
+    monkeypatch.setattr(asked.time, "perf_counter", lambda: next(clock) * 1e-6)
+    assert asked.seconds_of(lambda: None, least=1e-3) == pytest.approx(1e-6)
+    assert next(clock) >= 2_000
+    assert len(sums) <= 1
